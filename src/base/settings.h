@@ -17,10 +17,11 @@ typedef enum mlt_setting_kind {
 
 // Whose a setting is, and until when it can be set. Of tool interfaces (mpi/tool/cvar.h).
 typedef enum mlt_setting_scope {
-    MLT_SCOPE_JOB,     // all processes of a job have the same value, from its start on
-    MLT_SCOPE_PROCESS, // a process may have its own, from its start on
-    MLT_SCOPE_WORKER,  // a worker may have its own, and take another one while it runs
-    MLT_SCOPE_LAUNCH,  // what starts the process has acted on it before the program runs
+    MLT_SCOPE_JOB,      // all processes of a job have the same value, from its start on
+    MLT_SCOPE_PROCESS,  // a process may have its own, from its start on
+    MLT_SCOPE_WORKER,   // a worker may have its own, and take another one while it runs
+    MLT_SCOPE_LAUNCH,   // what starts the process has acted on it before the program runs
+    MLT_SCOPE_INTERNAL, // as JOB, but mpirun's own, or for tests: users are not shown it
 } mlt_setting_scope;
 
 typedef struct mlt_setting {

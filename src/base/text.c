@@ -87,6 +87,13 @@ char *mlt_text_printable(char *text)
     return text;
 }
 
+void mlt_text_close(char *text, size_t size)
+{
+    text[size - 1] = '\0';
+    memset(text + strlen(text), 0, size - strlen(text));
+    (void)mlt_text_printable(text);
+}
+
 void mlt_text_json(mlt_text *text, const char *foreign)
 {
     const char *end = foreign + strlen(foreign);

@@ -31,6 +31,10 @@ void mlt_text_put(mlt_text *text, const void *bytes, size_t count);
 
 // Foreign text in quotes, for JSON that may lie in a page of HTML. What is no UTF-8 becomes '?'.
 char *mlt_text_printable(char *text); // in place: what shall not talk to a terminal becomes '?'
+
+// The same of a text of so many bytes that another process has written: it has an end, and zeros behind
+// it.
+void mlt_text_close(char *text, size_t size);
 void mlt_text_json(mlt_text *text, const char *foreign);
 void mlt_text_print_json(FILE *to, const char *foreign);
 

@@ -9,7 +9,7 @@ static const mlt_setting settings[] = {
      &mlt_coll_conf_now.file, MLT_SCOPE_JOB},
     {"coll_sum", MLT_SETTING_TEXT, "", NULL,
      "the sum of the bytes of that file, which mpirun sets; a process that finds another one ends",
-     &mlt_coll_conf_now.sum, MLT_SCOPE_JOB},
+     &mlt_coll_conf_now.sum, MLT_SCOPE_INTERNAL},
     {"force", MLT_SETTING_TEXT, "", NULL,
      "algorithms whatever the rules say, such as allreduce=ring:segment=8K,bcast=chain; mpirun "
      "--force sets and checks it",
@@ -23,10 +23,10 @@ static const mlt_setting settings[] = {
     {"pretend_hosts", MLT_SETTING_INT, "0", NULL,
      "divide the workers of a job on one host among so many hosts for collectives, as if they were "
      "there: to study and test collectives over hosts on one machine",
-     &mlt_coll_conf_now.pretend_hosts, MLT_SCOPE_JOB},
+     &mlt_coll_conf_now.pretend_hosts, MLT_SCOPE_INTERNAL},
     {"pretend_order", MLT_SETTING_CHOICE, "blocks", "blocks|turn",
      "how pretend_hosts divides them: in blocks, or in turn, as mpirun --map-by node does",
-     &mlt_coll_conf_now.pretend_order, MLT_SCOPE_JOB},
+     &mlt_coll_conf_now.pretend_order, MLT_SCOPE_INTERNAL},
 };
 
 const mlt_settings_table mlt_coll_settings = {"coll", settings, sizeof settings / sizeof *settings};

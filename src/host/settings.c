@@ -30,7 +30,7 @@ static const mlt_setting settings[] = {
     {"job", MLT_SETTING_TEXT, "", NULL,
      "the name of a job that MPI_Comm_spawn has started, which stands in its labels: [1:rank]; "
      "mpirun sets it",
-     &mlt_host_settings.job, MLT_SCOPE_LAUNCH},
+     &mlt_host_settings.job, MLT_SCOPE_INTERNAL},
     {"outfile", MLT_SETTING_TEXT, "", NULL,
      "standard output of each rank goes into a file of this name, in which %r is the rank, %h the "
      "host and %p the process id; mpirun -outfile-pattern sets it",

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { AMOUNT = 32 };
+#include "base/numbers.h"
 
 static uint64_t times(uint64_t a, uint64_t b)
 {
@@ -13,27 +13,15 @@ static uint64_t times(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-// "12 KiB", rounded up.
-static const char *amount(char text[AMOUNT], uint64_t bytes)
-{
-    static const char units[] = "KMGTPE";
-    size_t unit = 0;
-    double value = (double)bytes / 1024;
-    for (; value >= 1024 && units[unit + 1]; unit++)
-        value /= 1024;
-    snprintf(text, AMOUNT, value < 10 ? "%.1f %ciB" : "%.0f %ciB", value, units[unit]);
-    return text;
-}
-
 static mlt_image_fit refuse_limit(const mlt_image_need *need, uint64_t bytes, uint64_t room,
                                   char *why, size_t why_size)
 {
-    char whole[AMOUNT], left[AMOUNT];
+    char whole[MLT_NUMBER_BYTES], left[MLT_NUMBER_BYTES];
     snprintf(
         why, why_size,
         "globals of %llu ranks in one process take %s of memory, but it may have only %s more: "
         "raise the limit (ulimit -d), or start more processes (-n) of fewer ranks",
-        (unsigned long long)need->images + 1, amount(whole, bytes), amount(left, room));
+        (unsigned long long)need->images + 1, mlt_bytes(whole, bytes), mlt_bytes(left, room));
     return MLT_FIT_NOT;
 }
 
@@ -44,13 +32,13 @@ mlt_image_fit mlt_image_need_fits(const mlt_image_need *need, const mlt_image_ro
     if (data > room->data)
         return refuse_limit(need, data, room->data, why, why_size);
     uint64_t least = times(need->written, need->all), most = times(need->writable, need->all);
-    char whole[AMOUNT], one[AMOUNT], left[AMOUNT];
+    char whole[MLT_NUMBER_BYTES], one[MLT_NUMBER_BYTES], left[MLT_NUMBER_BYTES];
     if (least > room->memory) {
         snprintf(
             why, why_size,
             "globals of the job's ranks need %s of memory (%s a rank), but only %s are left on "
             "this host: start fewer ranks",
-            amount(whole, least), amount(one, need->written), amount(left, room->memory));
+            mlt_bytes(whole, least), mlt_bytes(one, need->written), mlt_bytes(left, room->memory));
         return MLT_FIT_NOT;
     }
     if (most <= room->memory)
@@ -59,7 +47,7 @@ mlt_image_fit mlt_image_need_fits(const mlt_image_need *need, const mlt_image_ro
         why, why_size,
         "globals of the job's ranks take up to %s of memory (%s a rank), but only %s are left on "
         "this host: if ranks write all of them, memory runs out; fewer ranks need less",
-        amount(whole, most), amount(one, need->writable), amount(left, room->memory));
+        mlt_bytes(whole, most), mlt_bytes(one, need->writable), mlt_bytes(left, room->memory));
     return MLT_FIT_TIGHT;
 }
 

@@ -27,14 +27,14 @@ static void test_memory(void)
     room.memory = UINT64_C(198) << 20; // all of it, to the byte
     CHECK(fits(need, room, NULL) == MLT_FIT_WELL);
     room.memory--;
-    CHECK(fits(need, room, "take up to 198 MiB of memory (1.0 MiB a rank), but only 198 MiB") ==
+    CHECK(fits(need, room, "take up to 198 MiB of memory (1 MiB a rank), but only 198 MiB") ==
           MLT_FIT_TIGHT);
     room.memory = 198 * 8192;
     CHECK(fits(need, room, "fewer ranks need less") == MLT_FIT_TIGHT);
     room.memory--;
-    CHECK(fits(need, room, "need 1.5 MiB of memory (8.0 KiB a rank)") == MLT_FIT_NOT);
+    CHECK(fits(need, room, "need 1.5 MiB of memory (8 KiB a rank)") == MLT_FIT_NOT);
     room.memory = 0;
-    CHECK(fits(need, room, "but only 0.0 KiB are left on this host: start fewer ranks") ==
+    CHECK(fits(need, room, "but only 0 bytes are left on this host: start fewer ranks") ==
           MLT_FIT_NOT);
     CHECK(fits((mlt_image_need){.images = 5, .all = 5}, room, NULL) == MLT_FIT_WELL);
 }

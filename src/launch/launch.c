@@ -9,14 +9,13 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "fiber/stack.h"
-#include "launch/agent.h"
-#include "launch/children/children.h"
+#include "launch/agent/agent.h"
 #include "launch/children/parent.h"
 #include "launch/guard.h"
 #include "launch/hosts/agents.h"
-#include "launch/hosts/connections.h"
 #include "launch/hosts/frame.h"
 #include "launch/hosts/stage.h"
 #include "launch/hosts/task.h"
@@ -24,7 +23,6 @@
 #include "launch/live/progress.h"
 #include "launch/loop.h"
 #include "launch/mpir.h"
-#include "launch/numbers.h"
 #include "launch/plan/coll.h"
 #include "launch/plan/env.h"
 #include "launch/plan/grain.h"
@@ -54,18 +52,13 @@ typedef struct launch {
     mlt_key key;
     char *task;
     uint64_t started_ns;
-    int loop;
     mlt_agent *agent;
     mlt_agents *agents;
-    mlt_connections *connections;
     mlt_stage_out *stage; // NULL: nothing is staged
-    mlt_stdio *io;
     mlt_watch *watch;
     mlt_live *live;
     mlt_live_progress *progress; // NULL: nobody wants it
     mlt_guard guard;
-    mlt_children *children;
-    mlt_parent *parent; // NULL: nobody has spawned this job
 } launch;
 
 static const char *launch_dir_of(const launch *l, const mlt_app *app)
@@ -218,7 +211,7 @@ static void note_shared(void *user, uint32_t p, const char *why)
             return;
     bool again = l->noted[proc->app];
     l->noted[proc->app] = true;
-    if (o->quiet || o->no_globals || !path || again)
+    if (o->quiet || !path || again)
         return;
     mlt_libraries libraries;
     mlt_libraries_find(&libraries, path, launch_dir_of(l, app), o, app);
@@ -241,80 +234,6 @@ static void tell_layout(const launch *l, uint32_t cores)
 
 // ---- Agents
 
-// mlt_stdio_conf.send.
-static void launch_send_stream(void *user, const mlt_frame *frame, const void *body)
-{
-    const launch *l = user;
-    mlt_frame whole = *frame;
-    whole.from = MLT_FRAME_HEAD;
-    if (l->agents)
-        mlt_agents_send(l->agents, &whole, body);
-}
-
-static mlt_stdio *launch_make_io(launch *l)
-{
-    mlt_stdio_conf conf = {.options = l->options,
-                           .plan = &l->plan,
-                           .loop = l->loop,
-                           .host = l->host,
-                           .send = mlt_placement_other(&l->plan) ? launch_send_stream : NULL,
-                           .user = l};
-    return mlt_stdio_new(&conf);
-}
-
-static void launch_agent_tells(void *user, const mlt_frame *frame, char *body)
-{
-    const launch *l = user;
-    mlt_watch_take(l->watch, frame, body);
-}
-
-static void launch_agents_tells(void *user, const mlt_frame *frame, char *body)
-{
-    const launch *l = user;
-    if (frame->type == MLT_FRAME_STAGED && l->stage)
-        mlt_stage_out_kept(l->stage, frame->from, frame->value);
-    else if (frame->to == MLT_FRAME_HEAD)
-        mlt_watch_take(l->watch, frame, body);
-    else if (frame->to == l->host && l->connections)
-        mlt_connections_take(l->connections, frame, body);
-    else if (l->agents)
-        mlt_agents_send(l->agents, frame, body);
-}
-
-// mlt_connections_conf.send.
-static void launch_send_on(void *user, const mlt_frame *frame, const void *body)
-{
-    const launch *l = user;
-    if (frame->to != MLT_FRAME_HEAD) {
-        mlt_agents_send(l->agents, frame, body);
-        return;
-    }
-    char *copy = mlt_take(frame->length + 1, 1);
-    memcpy(copy, body, frame->length);
-    mlt_watch_take(l->watch, frame, copy);
-    free(copy);
-}
-
-static void launch_link_wanted(void *user, uint32_t proc, uint32_t peer)
-{
-    const launch *l = user;
-    if (l->connections)
-        mlt_connections_want(l->connections, proc, peer);
-}
-
-static void launch_proc_gone(void *user, uint32_t proc)
-{
-    const launch *l = user;
-    if (l->connections)
-        mlt_connections_gone(l->connections, proc);
-}
-
-static void launch_agents_line(void *user, uint32_t host, const char *text)
-{
-    const launch *l = user;
-    mlt_say("host %s: %s", l->plan.hosts[host].host.name, text);
-}
-
 static mlt_agent *launch_make_agent(launch *l, uint32_t cores, uint64_t identity)
 {
     mlt_agent_conf conf = {.options = l->options,
@@ -325,13 +244,10 @@ static mlt_agent *launch_make_agent(launch *l, uint32_t cores, uint64_t identity
                            .identity = identity,
                            .key = l->plan.host_count > 1 ? &l->key : NULL,
                            .cores = cores,
-                           .loop = l->loop,
-                           .io = l->io,
+                           .io = mlt_watch_io(l->watch),
                            .group = l->guard.group,
-                           .tell = launch_agent_tells,
-                           .want = launch_link_wanted,
-                           .gone = launch_proc_gone,
-                           .user = l};
+                           .send = mlt_watch_send,
+                           .user = l->watch};
     return mlt_agent_new(&conf);
 }
 
@@ -387,27 +303,10 @@ static mlt_agents *launch_make_agents(launch *l, uint64_t identity)
                             .key = &l->key,
                             .task = l->task,
                             .task_size = size,
-                            .loop = l->loop,
-                            .take = launch_agents_tells,
-                            .line = launch_agents_line,
-                            .user = l};
+                            .take = mlt_watch_send,
+                            .user = l->watch};
     return mlt_agents_new(&conf);
 }
-
-static mlt_connections *launch_make_connections(launch *l, uint64_t identity)
-{
-    mlt_connections_conf conf = {.options = l->options,
-                                 .plan = &l->plan,
-                                 .host = l->host,
-                                 .identity = identity,
-                                 .key = &l->key,
-                                 .loop = l->loop,
-                                 .send = launch_send_on,
-                                 .user = l};
-    return mlt_connections_new(&conf);
-}
-
-// ---- The family
 
 // MPI_UNIVERSE_SIZE: how many ranks can usefully run, in the slots of the hosts that were named, or on
 // the cores of this one. A spawned job has it from its parent.
@@ -426,116 +325,6 @@ static void note_universe(launch *l, uint32_t cores)
     mlt_texts_add(env, mlt_text_of("%s%llu", name, (unsigned long long)slots));
 }
 
-// mlt_children_conf.answer.
-static void launch_answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer,
-                                size_t length)
-{
-    const launch *l = user;
-    mlt_frame frame = {.type = MLT_FRAME_SPAWNED,
-                       .from = MLT_FRAME_HEAD,
-                       .to = host,
-                       .length = (uint32_t)length,
-                       .value = ask};
-    if (host == l->host && l->agent)
-        mlt_agent_answer(l->agent, ask, answer, length);
-    else if (l->agents)
-        mlt_agents_send(l->agents, &frame, answer);
-}
-
-// mlt_children_conf.ended.
-static void launch_children_ended(void *user, const char *job, int code, int signal)
-{
-    const launch *l = user;
-    mlt_watch_child_ended(l->watch, job, code, signal);
-}
-
-// mlt_children_conf.fails, mlt_parent_conf.fails.
-static void relative_fails(void *user)
-{
-    const launch *l = user;
-    mlt_watch_child_fails(l->watch);
-}
-
-// mlt_watch_conf.fails.
-static void launch_tell_failure(void *user)
-{
-    const launch *l = user;
-    mlt_children_fails(l->children);
-    if (l->parent)
-        mlt_parent_fails(l->parent);
-}
-
-static mlt_children *launch_make_children(launch *l)
-{
-    mlt_children_conf conf = {.options = l->options,
-                              .plan = &l->plan,
-                              .loop = l->loop,
-                              .group = l->guard.group,
-                              .answer = launch_answer_spawn,
-                              .ended = launch_children_ended,
-                              .fails = relative_fails,
-                              .user = l};
-    return mlt_children_new(&conf);
-}
-
-// mlt_watch_conf.born.
-static void tell_birth(void *user)
-{
-    const launch *l = user;
-    mlt_parent_born(l->parent, &l->plan);
-}
-
-static void family_time_over(void *user, double limit_s)
-{
-    const launch *l = user;
-    l->options->timeout_s = limit_s;
-    mlt_watch_time_over(l->watch);
-}
-
-static void parent_gone(void *user)
-{
-    const launch *l = user;
-    mlt_watch_abandon(l->watch);
-}
-
-static void join_parent(launch *l)
-{
-    mlt_parent_conf conf = {.loop = l->loop,
-                            .time_over = family_time_over,
-                            .fails = relative_fails,
-                            .gone = parent_gone,
-                            .user = l};
-    if (l->parent)
-        mlt_parent_watch(l->parent, &conf);
-}
-
-// ---- --stage
-
-static void send_stage(void *user, const mlt_frame *frame, const void *body)
-{
-    const launch *l = user;
-    mlt_agents_send(l->agents, frame, body);
-}
-
-static void launch_begin_stage(launch *l)
-{
-    mlt_stage_out_conf conf = {.options = l->options,
-                               .plan = &l->plan,
-                               .paths = l->paths,
-                               .head_host = l->host,
-                               .send = send_stage,
-                               .user = l};
-    if (l->options->stage && l->agents)
-        l->stage = mlt_stage_out_new(&conf);
-}
-
-// mlt_watch_conf.progress.
-static const char *tell_stage(void *user)
-{
-    const launch *l = user;
-    return l->stage ? mlt_stage_out_progress(l->stage) : "";
-}
-
 static void launch_start_agents(launch *l, uint32_t cores)
 {
     uint64_t identity = 0;
@@ -549,14 +338,17 @@ static void launch_start_agents(launch *l, uint32_t cores)
         identity |= 1; // 0 is none
         l->agents = launch_make_agents(l, identity);
     }
-    if (l->host != MLT_FRAME_HEAD && l->agents)
-        l->connections = launch_make_connections(l, identity);
     if (l->host != MLT_FRAME_HEAD)
         l->agent = launch_make_agent(l, cores, identity);
-    if (l->connections)
-        mlt_connections_join(l->connections, l->agent);
     mlt_watch_join(l->watch, l->agent, l->agents);
-    launch_begin_stage(l);
+    mlt_stage_out_conf stage = {.options = l->options,
+                                .plan = &l->plan,
+                                .paths = l->paths,
+                                .head_host = l->host,
+                                .agents = l->agents};
+    if (l->options->stage && l->agents)
+        l->stage = mlt_stage_out_new(&stage);
+    mlt_watch_stage(l->watch, l->stage);
 }
 
 static void trace_paths(const mlt_options *options, mlt_path_map *map)
@@ -581,44 +373,15 @@ static void print_paths(const mlt_options *options, mlt_path_map *map)
 
 // ---- What people outside ask
 
-static void ask_live(void *user, int64_t number, bool *answers)
-{
-    const launch *l = user;
-    mlt_watch_ask_live(l->watch, number, answers);
-}
-
-static uint32_t change_paths(void *user, const char *file, const char **why)
-{
-    const launch *l = user;
-    *why = strlen(file) >= MLT_JOB_FILE ? "the rule book's name is too long" : "";
-    return **why ? 0 : mlt_watch_change(l->watch, file);
-}
-
-static const char *trace_parts(void *user, bool on)
-{
-    const launch *l = user;
-    if (!l->options->trace)
-        return "the job writes no trace: mpirun --trace FILE starts one that does, with "
-               "--trace-paused one that traces only when asked";
-    if (l->options->record)
-        return "the job is recorded (--record), which needs all of its trace";
-    mlt_watch_trace(l->watch, on);
-    return NULL;
-}
-
 static void begin_live(launch *l)
 {
     mlt_live_conf conf = {.options = l->options,
                           .plan = &l->plan,
-                          .loop = l->loop,
                           .pid = l->guard.fd >= 0 ? getppid() : getpid(),
                           .started_ns = l->started_ns,
-                          .ask = ask_live,
-                          .change = change_paths,
-                          .trace = trace_parts,
-                          .user = l};
+                          .watch = l->watch};
     l->live = mlt_live_new(&conf);
-    l->progress = mlt_live_progress_new(l->live, l->options, l->loop);
+    l->progress = mlt_live_progress_new(l->live, l->options);
     mlt_watch_live(l->watch, l->live);
 }
 
@@ -669,7 +432,7 @@ static const char **show_to_debuggers(launch *l)
 
 int mlt_launch(mlt_options *options, mlt_parent *parent)
 {
-    launch l = {.options = options, .parent = parent};
+    launch l = {.options = options};
     uint32_t cores = (uint32_t)mlt_os_cores();
     sigset_t blocked;
     launch_find_programs(&l);
@@ -695,11 +458,8 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
     mlt_guard_split(&l.guard, &blocked, terminal ? MLT_GUARD_TERMINAL : MLT_GUARD_MPIRUN);
     int signal_fd = mlt_spawn_signal_fd(&blocked);
     l.started_ns = mlt_os_now_ns();
-    l.loop = mlt_loop_new();
-    l.io = launch_make_io(&l);
-    l.children = launch_make_children(&l);
-    mlt_report *report =
-        options->report ? mlt_report_new(&l.plan, l.host == MLT_FRAME_HEAD ? 0 : cores) : NULL;
+    (void)mlt_loop_new();
+    mlt_report *report = options->report ? mlt_report_new(&l.plan) : NULL;
     mlt_path_map map;
     mlt_path_map_init(&map);
     mlt_leaks leaks = {NULL, 0, 0};
@@ -708,27 +468,23 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
                            .leaks = &leaks,
                            .plan = &l.plan,
                            .report = report,
-                           .loop = l.loop,
                            .signal_fd = signal_fd,
                            .shared = note_shared,
-                           .io = l.io,
-                           .progress = tell_stage,
-                           .children = l.children,
-                           .born = parent ? tell_birth : NULL,
-                           .fails = launch_tell_failure,
+                           .parent = parent,
+                           .host = l.host,
+                           .group = l.guard.group,
                            .user = &l,
                            .guard_fd = l.guard.fd,
                            .programs = programs};
     l.watch = mlt_watch_new(&conf);
     begin_live(&l);
     mlt_launch_trace_begin(options, &l.plan);
-    join_parent(&l);
     launch_start_agents(&l, cores);
     int code = mlt_watch_run(l.watch);
     end_live(&l);
     bool interrupted = mlt_watch_interrupted(l.watch);
     mlt_spawn_restore(signal_fd);
-    if (!mlt_stdio_finish(l.io, interrupted) && !code)
+    if (!mlt_watch_finish_output(l.watch) && !code)
         code = MLT_EXIT_FAILED;
     if (report && !mlt_last_report(options, report, &map, mlt_os_now_ns() - l.started_ns)) {
         mlt_say(MLT_NO_ROOM "the report");
@@ -745,9 +501,7 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
         mlt_agent_dies(l.agent, mlt_watch_why(l.watch));
     if (parent)
         mlt_parent_end(parent, code);
-    mlt_children_free(l.children);
     mlt_watch_free(l.watch);
-    mlt_connections_free(l.connections);
     mlt_agent_free(l.agent);
     mlt_agents_free(l.agents);
     mlt_stage_out_free(l.stage);

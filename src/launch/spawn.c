@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,7 +167,7 @@ static _Noreturn void spawn_child(const mlt_spawn *s, pid_t launcher)
     if (s->dir && chdir(s->dir) != 0)
         spawn_fail(STEP_DIR, errno);
     if (s->cpus)
-        (void)sched_setaffinity(0, s->cpus_bytes, s->cpus);
+        (void)sched_setaffinity(0, sizeof *s->cpus, (const cpu_set_t *)s->cpus);
     (void)setrlimit(RLIMIT_NOFILE, &origin.files);
     // Ctrl-\ asks mpirun for a report: it must not end the ranks. Dispositions are the child's own,
     // memory is not.

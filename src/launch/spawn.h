@@ -7,11 +7,12 @@
 // costs the same however large mpirun has grown.
 #pragma once
 
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "launch/plan/bind.h"
 
 // Where a stream of the process leads. First match: file, fd, inherited.
 typedef struct mlt_spawn_stream {
@@ -28,9 +29,8 @@ typedef struct mlt_spawn {
     bool merge;                  // standard error goes where standard output goes
     int job_fd;                  // inherited under its own number; -1: none
     int ctl_fd, ctl_as;          // inherited under the number ctl_as; -1: none
-    const cpu_set_t *cpus;       // NULL: not pinned
-    size_t cpus_bytes;
-    pid_t group;  // the process group that it shall be in; 0: one of its own
+    const mlt_cpus *cpus;        // NULL: not pinned
+    pid_t group;                 // the process group that it shall be in; 0: one of its own
     bool session; // it shall have a session of its own: the terminal's signals do not reach it
 } mlt_spawn;
 

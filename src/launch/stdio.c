@@ -84,7 +84,6 @@ struct mlt_stdio {
     mlt_stdio_conf conf;
     const mlt_options *options;
     const mlt_placement *plan;
-    int loop;
     mlt_relay *relay;     // an agent's
     char *trace_variable; // ... for the process that was started last
     int *trace_ends;      // ... [procs] the processes' ends of pipes for traces; NULL: none
@@ -265,7 +264,7 @@ static void resume(mlt_stdio *io, sink *to)
     for (size_t i = 0; i < 2 * (size_t)io->plan->proc_count; i++) {
         stream *s = &io->streams[i];
         if (s->to == to && s->source.fd >= 0)
-            (void)mlt_loop_add(io->loop, &s->source, EPOLLIN);
+            (void)mlt_loop_add(&s->source, EPOLLIN);
         else if (s->to == to)
             give_room(s);
     }
@@ -282,7 +281,7 @@ static void pause_streams(mlt_stdio *io, sink *to)
     to->paused = true;
     for (size_t i = 0; i < 2 * (size_t)io->plan->proc_count; i++)
         if (io->streams[i].to == to)
-            mlt_loop_remove(io->loop, &io->streams[i].source);
+            mlt_loop_remove(&io->streams[i].source);
 }
 
 // Writes what can be written without blocking, or all of it if `block`.
@@ -295,7 +294,7 @@ static void sink_flush(sink *to, bool block)
                 to->broken = true;
                 break;
             }
-            if (!mlt_loop_add(to->io->loop, &to->source, EPOLLOUT))
+            if (!mlt_loop_add(&to->source, EPOLLOUT))
                 (void)poll(&room, 1, 10);
             return;
         }
@@ -316,7 +315,7 @@ static void sink_flush(sink *to, bool block)
         to->start += (size_t)done;
         to->length -= (size_t)done;
     }
-    mlt_loop_remove(to->io->loop, &to->source);
+    mlt_loop_remove(&to->source);
     to->start = 0;
     if (to->broken || to->lost)
         to->length = 0;
@@ -389,10 +388,7 @@ static void stream_end(stream *s)
         if (s->labels)
             sink_put(s->to, "\n", 1);
     }
-    mlt_loop_remove(s->io->loop, &s->source);
-    if (s->source.fd >= 0)
-        close(s->source.fd);
-    s->source.fd = -1;
+    mlt_loop_close(&s->source);
     free(s->line);
     s->line = NULL;
     s->length = s->room = 0;
@@ -436,16 +432,23 @@ static void stream_ready(mlt_loop_source *source, uint32_t events)
 
 // ---- Output of other hosts
 
+// From mpirun to an agent; a body stays as it is.
+static void stdio_send(const mlt_stdio *io, mlt_frame_type type, uint32_t proc, uint32_t which,
+                       const void *body, size_t length)
+{
+    mlt_frame frame = {.type = type,
+                       .from = MLT_FRAME_HEAD,
+                       .to = io->plan->procs[proc].host,
+                       .about = proc,
+                       .value = which,
+                       .length = (uint32_t)length};
+    io->conf.send(io->conf.user, &frame, (char *)(uintptr_t)body);
+}
+
 static void send_room(const stream *s, const void *body, uint32_t length)
 {
-    const mlt_stdio *io = s->io;
-    uint32_t at = (uint32_t)(s - io->streams);
-    mlt_frame frame = {.type = MLT_FRAME_ROOM,
-                       .to = io->plan->procs[at / 2].host,
-                       .about = at / 2,
-                       .value = 1 + at % 2,
-                       .length = length};
-    io->conf.send(io->conf.user, &frame, body);
+    uint32_t at = (uint32_t)(s - s->io->streams);
+    stdio_send(s->io, MLT_FRAME_ROOM, at / 2, 1 + at % 2, body, length);
 }
 
 // Lets the other host send more, if what it has sent is written, or about to be.
@@ -535,13 +538,7 @@ static bool is_open(const stdio_feed *f)
 
 static void send_input(const stdio_feed *f, const void *piece, size_t bytes)
 {
-    const mlt_stdio *io = f->io;
-    uint32_t proc = (uint32_t)(f - io->feeds);
-    mlt_frame frame = {.type = MLT_FRAME_INPUT,
-                       .to = io->plan->procs[proc].host,
-                       .about = proc,
-                       .length = (uint32_t)bytes};
-    io->conf.send(io->conf.user, &frame, piece);
+    stdio_send(f->io, MLT_FRAME_INPUT, (uint32_t)(f - f->io->feeds), 0, piece, bytes);
 }
 
 static void feed_close(stdio_feed *f)
@@ -549,10 +546,7 @@ static void feed_close(stdio_feed *f)
     if (f->far)
         send_input(f, NULL, 0);
     f->far = false;
-    mlt_loop_remove(f->io->loop, &f->source);
-    if (f->source.fd >= 0)
-        close(f->source.fd);
-    f->source.fd = -1;
+    mlt_loop_close(&f->source);
 }
 
 // Passes a piece on, to a pipe or to another host; what write(2) would return.
@@ -583,13 +577,13 @@ static void feed_step(stdio_feed *f)
             f->done += (uint64_t)n;
         } else if (errno == EAGAIN) {
             if (!f->far)
-                (void)mlt_loop_add(io->loop, &f->source, EPOLLOUT);
+                (void)mlt_loop_add(&f->source, EPOLLOUT);
             return;
         } else if (errno != EINTR) {
             feed_close(f);
         }
     }
-    mlt_loop_remove(io->loop, &f->source);
+    mlt_loop_remove(&f->source);
     if (io->input_ended)
         feed_close(f);
 }
@@ -644,7 +638,7 @@ static void pump(mlt_stdio *io)
         char piece[STDIO_READ_BYTES];
         drop_read(io, slowest);
         if (io->spooled - fastest >= SPOOL_STEP) { // nobody needs more now
-            mlt_loop_remove(io->loop, &io->input);
+            mlt_loop_remove(&io->input);
             return;
         }
         ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
@@ -657,11 +651,11 @@ static void pump(mlt_stdio *io)
             spool_piece(io, piece, (size_t)n);
         for (uint32_t p = 0; p < io->plan->proc_count; p++)
             feed_step(&io->feeds[p]);
-        if (!io->input_ended && mlt_loop_add(io->loop, &io->input, EPOLLIN))
+        if (!io->input_ended && mlt_loop_add(&io->input, EPOLLIN))
             return; // one piece an event, so that mpirun stays awake for the rest
     }
     if (io->input_ended || !find_readers(io, &fastest, &slowest))
-        mlt_loop_remove(io->loop, &io->input);
+        mlt_loop_remove(&io->input);
 }
 
 static void stdio_input_ready(mlt_loop_source *source, uint32_t events)
@@ -675,7 +669,7 @@ static void feed_on(stdio_feed *f)
     feed_step(f);
     if (f->io->input_ended || f->io->spooled - f->done >= SPOOL_STEP)
         return;
-    if (!mlt_loop_add(f->io->loop, &f->io->input, EPOLLIN))
+    if (!mlt_loop_add(&f->io->input, EPOLLIN))
         pump(f->io);
 }
 
@@ -716,12 +710,7 @@ static void stdio_take_trace(mlt_stdio *io, uint32_t proc, const char *body, siz
     p->owed += bytes;
     if (p->owed < io->window / 2)
         return;
-    mlt_frame frame = {.type = MLT_FRAME_ROOM,
-                       .to = io->plan->procs[proc].host,
-                       .about = proc,
-                       .value = MLT_RELAY_TRACE,
-                       .length = sizeof p->owed};
-    io->conf.send(io->conf.user, &frame, &p->owed);
+    stdio_send(io, MLT_FRAME_ROOM, proc, MLT_RELAY_TRACE, &p->owed, sizeof p->owed);
     p->owed = 0;
 }
 
@@ -760,20 +749,11 @@ bool mlt_stdio_drained(const mlt_stdio *io)
 
 void mlt_stdio_run(mlt_stdio *io)
 {
-    if (io->feeds && !mlt_loop_add(io->loop, &io->input, EPOLLIN))
+    if (io->feeds && !mlt_loop_add(&io->input, EPOLLIN))
         pump(io);
 }
 
 // ---- Processes
-
-// mlt_relay_conf.send
-static void relay_send(void *user, const mlt_frame *frame, const void *body)
-{
-    const mlt_stdio *io = user;
-    mlt_frame whole = *frame;
-    whole.to = MLT_FRAME_HEAD;
-    io->conf.send(io->conf.user, &whole, body);
-}
 
 // The process that reads standard input; UINT32_MAX: none, or all.
 static uint32_t reader_of(const mlt_options *options, const mlt_placement *plan)
@@ -847,7 +827,6 @@ mlt_stdio *mlt_stdio_new(const mlt_stdio_conf *conf)
     *io = (mlt_stdio){.conf = *conf,
                       .options = conf->options,
                       .plan = conf->plan,
-                      .loop = conf->loop,
                       .window = mlt_relay_window(conf->plan->proc_count),
                       .spool = -1};
     for (int i = 0; i < 2; i++)
@@ -860,8 +839,10 @@ mlt_stdio *mlt_stdio_new(const mlt_stdio_conf *conf)
     io->input = (mlt_loop_source){.fd = STDIN_FILENO, .ready = stdio_input_ready};
     init_feeds(io);
     if (conf->agent)
-        io->relay = mlt_relay_new(&(mlt_relay_conf){
-            .loop = io->loop, .procs = io->plan->proc_count, .send = relay_send, .user = io});
+        io->relay = mlt_relay_new(&(mlt_relay_conf){.procs = io->plan->proc_count,
+                                                    .host = conf->host,
+                                                    .send = conf->send,
+                                                    .user = conf->user});
     else if (is_labelled(io) || conf->send)
         io->streams = mlt_take(2 * (size_t)io->plan->proc_count, sizeof *io->streams);
     for (uint32_t p = 0; io->streams && p < io->plan->proc_count; p++)
@@ -1026,7 +1007,7 @@ void mlt_stdio_started(mlt_stdio *io, uint32_t proc)
         io->paths[i] = NULL;
         stream *s = io->streams ? &io->streams[2 * proc + (uint32_t)i] : NULL;
         if (s && s->source.fd >= 0 && !s->to->paused)
-            (void)mlt_loop_add(io->loop, &s->source, EPOLLIN);
+            (void)mlt_loop_add(&s->source, EPOLLIN);
     }
 }
 
@@ -1049,7 +1030,7 @@ bool mlt_stdio_finish(mlt_stdio *io, bool interrupted)
         whole = whole && !io->sinks[i].lost;
         free(io->sinks[i].queue);
     }
-    mlt_loop_remove(io->loop, &io->input);
+    mlt_loop_remove(&io->input);
     mlt_relay_free(io->relay);
     for (uint32_t p = 0; p < io->plan->proc_count; p++) {
         if (io->trace_ends && io->trace_ends[p] >= 0)

@@ -22,13 +22,11 @@ typedef struct mlt_stdio mlt_stdio;
 typedef struct mlt_stdio_conf {
     const mlt_options *options; // of the whole job
     const mlt_placement *plan;  // of the whole job
-    int loop;
     uint32_t host;   // this one, an index of the plan's; MLT_FRAME_HEAD: mpirun's, without a rank
     bool agent;      // this is the agent of another host than mpirun's
     const char *dir; // mpirun's working directory; NULL: this process's
-    // A job over several hosts: sends a frame of standard streams. `to`, type, about, value and
-    // length are set.
-    void (*send)(void *user, const mlt_frame *frame, const void *body);
+    // A job over several hosts: sends a frame of standard streams.
+    void (*send)(void *user, const mlt_frame *frame, char *body);
     void *user;
 } mlt_stdio_conf;
 

@@ -45,8 +45,7 @@ static void ask(void *argument)
     char why[256];
     mlt_spawn spawn;
     mlt_env env = {.items = NULL};
-    mlt_stdio *io =
-        mlt_stdio_new(&(mlt_stdio_conf){.options = &options, .plan = &plan, .loop = loop});
+    mlt_stdio *io = mlt_stdio_new(&(mlt_stdio_conf){.options = &options, .plan = &plan});
     FUZZ_CHECK(mlt_stdio_prepare(io, 0, &spawn, why, sizeof why) && spawn.streams[1].file);
     q->path = copy(spawn.streams[1].file);
     mlt_stdio_started(io, 0);

@@ -37,7 +37,7 @@ static parcel *parcels; // on their way, in order
 static size_t parcel_count, parcel_room, on_the_way, most_on_the_way;
 static int ends[PROCS][3]; // of the processes; -1: none
 
-static void on_send(void *user, const mlt_frame *frame, const void *body)
+static void on_send(void *user, const mlt_frame *frame, char *body)
 {
     CHECK(frame->to == (user == &head ? FAR : MLT_FRAME_HEAD));
     MLT_ARRAY_WANT(parcels, parcel_count + 1, parcel_room);
@@ -65,7 +65,7 @@ static void turn(int wait_ms)
 {
     struct pollfd look = {loop, POLLIN, 0};
     if (poll(&look, 1, wait_ms) > 0)
-        mlt_loop_turn(loop);
+        mlt_loop_turn();
     deliver();
 }
 
@@ -74,7 +74,6 @@ static void open_agent(const char *dir)
 {
     mlt_stdio_conf conf = {.options = &options,
                            .plan = &plan,
-                           .loop = loop,
                            .send = on_send,
                            .host = FAR,
                            .agent = true,
@@ -92,8 +91,7 @@ static void open_both(int input)
     close(out[1]);
     reader = out[0];
     CHECK(fcntl(reader, F_SETFL, O_NONBLOCK) == 0);
-    mlt_stdio_conf conf = {
-        .options = &options, .plan = &plan, .loop = loop, .send = on_send, .user = &head};
+    mlt_stdio_conf conf = {.options = &options, .plan = &plan, .send = on_send, .user = &head};
     head = mlt_stdio_new(&conf);
     open_agent(NULL);
     for (uint32_t p = 1; p < PROCS; p++) {
@@ -247,7 +245,7 @@ static void test_resumed(void)
     for (int idle = 0; idle < 30; turn(1))
         idle = write(ends[1][1], piece, sizeof piece) > 0 ? 0 : idle + 1;
     put(2, 1, "late");
-    mlt_loop_turn(loop); // reads the pipe
+    mlt_loop_turn(); // reads the pipe
     CHECK(parcel_count == 1);
     // What mpirun holds is 1 MiB and more: it writes, as the reader reads, when the frame comes.
     for (int i = 0; i < 1000; i++) {
@@ -520,7 +518,6 @@ int main(void)
     test_input_unwanted();
     test_odd_frames();
     free(parcels);
-    close(loop);
     puts("all right");
     return 0;
 }

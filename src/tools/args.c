@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/help.h"
 #include "base/memory.h"
 #include "base/word.h"
-#include "launch/help.h"
 #include "tools/man.h"
 
 enum { CHOICES_BYTES = 512, ARGS_LONGEST_NAME = 40, HELP_COLUMN = 28, USAGE_BYTES = 256 };

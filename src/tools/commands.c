@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/help.h"
 #include "base/word.h"
-#include "launch/help.h"
 #include "tools/man.h"
 
 // As users call it: "check" of "millet goal check".

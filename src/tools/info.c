@@ -175,6 +175,8 @@ static void say_settings(const mlt_settings_table *tables, size_t count)
     for (size_t t = 0; t < count; t++)
         for (size_t i = 0; i < tables[t].count; i++) {
             const mlt_setting *s = &tables[t].settings[i];
+            if (s->scope == MLT_SCOPE_INTERNAL)
+                continue;
             char variable[VARIABLE_BYTES];
             mlt_setting_variable(s, variable, sizeof variable);
             bool changed = strcmp(value_text(s), s->initial) != 0;
@@ -220,6 +222,8 @@ static void json_settings(const mlt_settings_table *tables, size_t count)
     for (size_t t = 0; t < count; t++)
         for (size_t i = 0; i < tables[t].count; i++) {
             const mlt_setting *s = &tables[t].settings[i];
+            if (s->scope == MLT_SCOPE_INTERNAL)
+                continue;
             printf("%s    {", comma);
             json_field("layer", tables[t].layer, ", ");
             json_field("name", s->name, ", ");

@@ -74,7 +74,8 @@ static void put_environment(void)
                  "`millet info` shows their values. Unknown names are refused.");
     for (size_t t = 0; t < count; t++)
         for (size_t i = 0; i < tables[t].count; i++)
-            put_setting(&tables[t].settings[i]);
+            if (tables[t].settings[i].scope != MLT_SCOPE_INTERNAL)
+                put_setting(&tables[t].settings[i]);
 }
 
 void mlt_man_mpirun(void)

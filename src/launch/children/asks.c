@@ -29,11 +29,9 @@ typedef struct asks_ask {
     bool told; // the request was whole
 } asks_ask;
 
-// The loop may still hold an event of an ask that is over, so its memory is used again, never freed
-// before the end.
 struct mlt_asks {
     mlt_asks_conf conf;
-    mlt_list_node open, over;
+    mlt_list_node open;
     int64_t last; // number
 };
 
@@ -42,18 +40,15 @@ mlt_asks *mlt_asks_new(const mlt_asks_conf *conf)
     mlt_asks *asks = mlt_take(1, sizeof *asks);
     asks->conf = *conf;
     mlt_list_init(&asks->open);
-    mlt_list_init(&asks->over);
     return asks;
 }
 
 static void end(asks_ask *a)
 {
-    mlt_loop_remove(a->asks->conf.loop, &a->source);
-    close(a->source.fd);
+    mlt_loop_close(&a->source);
     free(a->request);
-    a->request = NULL;
     mlt_list_remove(&a->link);
-    mlt_list_push_back(&a->asks->over, &a->link);
+    mlt_loop_free(a);
 }
 
 static void asks_refuse(asks_ask *a, const char *why)
@@ -68,8 +63,8 @@ static void asks_refuse(asks_ask *a, const char *why)
 static void asks_tell(asks_ask *a)
 {
     a->told = true;
-    mlt_loop_remove(a->asks->conf.loop, &a->source);
-    if (!mlt_loop_add(a->asks->conf.loop, &a->source, 0)) {
+    mlt_loop_remove(&a->source);
+    if (!mlt_loop_add(&a->source, 0)) {
         asks_refuse(a, "mpirun cannot wait for events");
         return;
     }
@@ -103,12 +98,11 @@ static void ready(mlt_loop_source *source, uint32_t events)
 
 void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd)
 {
-    mlt_list_node *used = mlt_list_pop_front(&asks->over);
-    asks_ask *a = used ? mlt_container_of(used, asks_ask, link) : mlt_take(1, sizeof *a);
+    asks_ask *a = mlt_take(1, sizeof *a);
     *a = (asks_ask){
         .source = {.fd = fd, .ready = ready}, .asks = asks, .proc = proc, .number = ++asks->last};
     mlt_list_push_back(&asks->open, &a->link);
-    if (!mlt_loop_add(asks->conf.loop, &a->source, EPOLLIN))
+    if (!mlt_loop_add(&a->source, EPOLLIN))
         asks_refuse(a, "mpirun cannot wait for events");
 }
 
@@ -131,7 +125,5 @@ void mlt_asks_free(mlt_asks *asks)
         return;
     while (!mlt_list_empty(&asks->open))
         end(mlt_container_of(asks->open.next, asks_ask, link));
-    for (mlt_list_node *used; (used = mlt_list_pop_front(&asks->over));)
-        free(mlt_container_of(used, asks_ask, link));
     free(asks);
 }

@@ -9,7 +9,6 @@
 typedef struct mlt_asks mlt_asks;
 
 typedef struct mlt_asks_conf {
-    int loop;
     // A whole request, which is valid during the call. `number` is for the answers.
     void (*tell)(void *user, uint32_t proc, int64_t number, char *request, size_t length);
     void *user;

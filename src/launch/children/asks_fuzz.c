@@ -55,7 +55,7 @@ static void turn(int loop)
 {
     struct pollfd look = {.fd = loop, .events = POLLIN};
     while (mlt_os_poll(&look, 1, 0) > 0)
-        mlt_loop_turn(loop);
+        mlt_loop_turn();
 }
 
 static void give_up(asker *a, int loop)
@@ -148,7 +148,7 @@ static void run(void *argument)
     p = (play){.answers = how & 1};
     for (int i = 0; i < RANKS; i++)
         p.rank[i].fd = -1;
-    p.asks = mlt_asks_new(&(mlt_asks_conf){.loop = loop, .tell = tell, .user = &p});
+    p.asks = mlt_asks_new(&(mlt_asks_conf){.tell = tell, .user = &p});
     while (in->size > 0)
         step(&p, loop, &in->data, &in->size);
     turn(loop);
@@ -159,7 +159,6 @@ static void run(void *argument)
         give_up(&p.rank[i], loop);
     }
     mlt_asks_free(p.asks);
-    close(loop);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -22,6 +22,7 @@
 #include "launch/hosts/frame.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
+#include "launch/watch/watch.h"
 #include "os/fd.h"
 
 extern char **environ;
@@ -41,21 +42,22 @@ typedef struct job {
     uint32_t *busy; // [named hosts] its workers; NULL: not born
 } job;
 
-// The loop may still hold an event of a job that has ended, so memory is used again and freed at the
-// end only.
 struct mlt_children {
-    mlt_children_conf conf;
-    mlt_list_node jobs, over;
+    const mlt_options *options; // of this job
+    const mlt_placement *plan;
+    pid_t group;
+    mlt_watch *watch;
+    mlt_list_node jobs;
     uint32_t living, born; // born: how many there have been, for names
     char *self;            // this program
 };
 
-mlt_children *mlt_children_new(const mlt_children_conf *conf)
+mlt_children *mlt_children_new(const mlt_options *options, const mlt_placement *plan, pid_t group,
+                               mlt_watch *watch)
 {
     mlt_children *children = mlt_take(1, sizeof *children);
-    children->conf = *conf;
+    *children = (mlt_children){.options = options, .plan = plan, .group = group, .watch = watch};
     mlt_list_init(&children->jobs);
-    mlt_list_init(&children->over);
     return children;
 }
 
@@ -67,7 +69,12 @@ uint32_t mlt_children_living(const mlt_children *children)
 static void children_answer(mlt_children *children, uint32_t host, int64_t ask, const char *why)
 {
     char *text = mlt_text_of("%c%.*s", MLT_CHILD_FELL, MLT_CHILD_WHY_MOST, why);
-    children->conf.answer(children->conf.user, host, ask, text, strlen(text));
+    mlt_frame frame = {.type = MLT_FRAME_SPAWNED,
+                       .from = MLT_FRAME_HEAD,
+                       .to = host,
+                       .length = (uint32_t)strlen(text),
+                       .value = ask};
+    mlt_watch_send(children->watch, &frame, text);
     free(text);
 }
 
@@ -83,7 +90,7 @@ static void add_busy(const mlt_placement *plan, uint32_t *busy, const char *host
 // Workers of this job and of its children, on each of the hosts that were named.
 static uint32_t *count_busy(const mlt_children *children)
 {
-    const mlt_placement *plan = children->conf.plan;
+    const mlt_placement *plan = children->plan;
     uint32_t *busy = mlt_take(plan->named.count, sizeof *busy);
     for (uint32_t h = 0; h < plan->host_count; h++)
         add_busy(plan, busy, plan->hosts[h].host.name, plan->hosts[h].workers);
@@ -99,7 +106,7 @@ static uint32_t *count_busy(const mlt_children *children)
 
 static void take_born(job *j, const mlt_frame *frame, const char *body)
 {
-    const mlt_placement *plan = j->children->conf.plan;
+    const mlt_placement *plan = j->children->plan;
     mlt_lists where;
     if (j->born)
         return;
@@ -133,7 +140,7 @@ static void children_take(mlt_channel *channel, const mlt_frame *frame, char *bo
     else if (frame->type == MLT_FRAME_FELL && !j->born)
         take_fell(j, body);
     else if (frame->type == MLT_FRAME_FAILS)
-        j->children->conf.fails(j->children->conf.user);
+        mlt_watch_child_fails(j->children->watch);
 }
 
 static void children_channel_ended(mlt_channel *channel, const char *why)
@@ -148,12 +155,9 @@ static void forget(job *j)
     mlt_channel_close(&j->channel);
     free(j->why);
     free(j->busy);
-    j->why = NULL;
-    j->busy = NULL;
-    j->pid = 0;
     j->children->living--;
     mlt_list_remove(&j->link);
-    mlt_list_push_back(&j->children->over, &j->link);
+    mlt_loop_free(j);
 }
 
 static void end_unborn(job *j, int code, int signal)
@@ -183,19 +187,15 @@ bool mlt_children_reaped(mlt_children *children, pid_t pid, int status)
         j->channel.in.ready(&j->channel.in, EPOLLIN);
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     int code = signal ? 128 + signal : WEXITSTATUS(status);
-    char name[MLT_CHILD_JOB_NAME];
-    bool born = j->born;
-    memcpy(name, j->name, sizeof name);
-    if (born) {
+    if (j->born) {
         char text[160];
-        snprintf(text, sizeof text, "job %s ended before it was connected", name);
+        snprintf(text, sizeof text, "job %s ended before it was connected", j->name);
         children_answer(children, j->host, j->ask, text);
+        mlt_watch_child_ended(children->watch, j->name, code, signal);
     } else {
         end_unborn(j, code, signal);
     }
     forget(j);
-    if (born)
-        children->conf.ended(children->conf.user, name, code, signal);
     return true;
 }
 
@@ -259,7 +259,7 @@ static pid_t start_mpirun(mlt_children *children, int *fd, char *why, size_t why
                        .job_fd = -1,
                        .ctl_fd = pair[1],
                        .ctl_as = CHILDREN_FD,
-                       .group = children->conf.group};
+                       .group = children->group};
     pid_t pid = mlt_spawn_start(&spawn, &code, why, why_size);
     close(null);
     close(pair[1]);
@@ -271,8 +271,7 @@ static pid_t start_mpirun(mlt_children *children, int *fd, char *why, size_t why
 
 static job *new_job(mlt_children *children)
 {
-    mlt_list_node *used = mlt_list_pop_front(&children->over);
-    job *j = used ? mlt_container_of(used, job, link) : mlt_take(1, sizeof *j);
+    job *j = mlt_take(1, sizeof *j);
     *j = (job){.children = children,
                .channel = {.take = children_take,
                            .ended = children_channel_ended,
@@ -292,7 +291,7 @@ static bool children_start(mlt_children *children, job *j, const char *task, siz
         (j->pid = start_mpirun(children, &fd, why, why_size)) < 0)
         return false;
     other = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (other < 0 || !mlt_channel_open(&j->channel, children->conf.loop, fd, other))
+    if (other < 0 || !mlt_channel_open(&j->channel, fd, other))
         j->why = mlt_text_of("mpirun cannot wait for events: %s", mlt_os_no_descriptor(errno));
     mlt_frame frame = {.type = MLT_FRAME_CHILD, .length = (uint32_t)size};
     mlt_channel_send(&j->channel, &frame, task);
@@ -312,9 +311,9 @@ static char *make_task(mlt_children *children, uint32_t proc, const char *reques
     }
     char *task = NULL;
     uint32_t *busy = count_busy(children);
-    mlt_child_parent parent = {.options = children->conf.options,
-                               .plan = children->conf.plan,
-                               .app = children->conf.plan->procs[proc].app,
+    mlt_child_parent parent = {.options = children->options,
+                               .plan = children->plan,
+                               .app = children->plan->procs[proc].app,
                                .busy = busy};
     if (mlt_child_check(&lists, why, why_size))
         task = mlt_child_task(&parent, &lists, name, size, why, why_size);
@@ -332,8 +331,12 @@ void mlt_children_spawn(mlt_children *children, uint32_t host, uint32_t proc, in
                         const char *request, size_t length)
 {
     char why[512] = "", name[MLT_CHILD_JOB_NAME];
-    const char *own = children->conf.options->job ? children->conf.options->job : "";
+    const char *own = children->options->job ? children->options->job : "";
     size_t size;
+    if (!children->group) {
+        children_answer(children, host, ask, "ranks of this job cannot spawn others");
+        return;
+    }
     int n = snprintf(name, sizeof name, "%s%s%u", own, *own ? "." : "", children->born + 1);
     if (n >= (int)sizeof name) {
         children_answer(children, host, ask,
@@ -364,8 +367,6 @@ void mlt_children_free(mlt_children *children)
     mlt_children_signal(children, SIGKILL);
     while (!mlt_list_empty(&children->jobs))
         forget(mlt_container_of(children->jobs.next, job, link));
-    for (mlt_list_node *used; (used = mlt_list_pop_front(&children->over));)
-        free(mlt_container_of(used, job, link));
     free(children->self);
     free(children);
 }

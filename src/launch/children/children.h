@@ -26,23 +26,13 @@
 #include "launch/plan/plan.h"
 
 typedef struct mlt_children mlt_children;
+typedef struct mlt_watch mlt_watch; // launch/watch/watch.h
 
-typedef struct mlt_children_conf {
-    mlt_options *options; // of this job
-    const mlt_placement *plan;
-    int loop;
-    pid_t group; // that mpiruns shall be in: the caller's, whose keyboard reaches them
-    // An answer for the rank of that host that has asked (boot/child.h).
-    void (*answer)(void *user, uint32_t host, int64_t ask, const char *answer, size_t length);
-    // A job that was born has ended, with mpirun's exit code. Its mpirun has said why, unless it was
-    // killed by a signal, which is told; else 0.
-    void (*ended)(void *user, const char *job, int code, int signal);
-    // A job is being ended because of a failure.
-    void (*fails)(void *user);
-    void *user;
-} mlt_children_conf;
-
-mlt_children *mlt_children_new(const mlt_children_conf *conf);
+// group: that mpiruns shall be in, the caller's, whose keyboard reaches them; 0: ranks cannot spawn.
+// Ends, failures and
+// answers to ranks (boot/child.h) are the watch's.
+mlt_children *mlt_children_new(const mlt_options *options, const mlt_placement *plan, pid_t group,
+                               mlt_watch *watch);
 void mlt_children_free(mlt_children *children); // NULL is fine. Kills what is left.
 
 // A rank of process `proc` on that host asks for a job.

@@ -18,12 +18,13 @@
 #include "launch/children/task.h"
 #include "launch/hosts/frame.h"
 #include "launch/say.h"
+#include "launch/watch/watch.h"
 #include "os/fd.h"
 
 enum { PARENT_READ_BYTES = 64 << 10, PARENT_LAST_WORDS_MS = 500, WHY_MOST = 16 << 10 };
 
 struct mlt_parent {
-    mlt_parent_conf conf;
+    mlt_watch *watch;
     mlt_channel channel;
     int fd;
     mlt_lists task; // the options' words
@@ -143,30 +144,25 @@ static void parent_take(mlt_channel *channel, const mlt_frame *frame, char *body
 {
     mlt_parent *e = mlt_container_of(channel, mlt_parent, channel);
     if (frame->type == MLT_FRAME_TIME && frame->value >= 0)
-        e->conf.time_over(e->conf.user, (double)frame->value / 1000);
+        mlt_watch_time_over(e->watch, (double)frame->value / 1000);
     else if (frame->type == MLT_FRAME_FAILS)
-        e->conf.fails(e->conf.user);
+        mlt_watch_child_fails(e->watch);
 }
 
 static void parent_channel_ended(mlt_channel *channel, const char *why)
 {
     mlt_parent *e = mlt_container_of(channel, mlt_parent, channel);
-    e->conf.gone(e->conf.user);
+    mlt_watch_abandon(e->watch);
 }
 
-void mlt_parent_watch(mlt_parent *e, const mlt_parent_conf *conf)
+void mlt_parent_watch(mlt_parent *e, mlt_watch *watch)
 {
     int other = fcntl(e->fd, F_DUPFD_CLOEXEC, 0);
-    e->conf = *conf;
+    e->watch = watch;
     e->channel = (mlt_channel){.take = parent_take, .ended = parent_channel_ended, .greeted = true};
-    if (other < 0 || !mlt_channel_open(&e->channel, conf->loop, e->fd, other))
+    if (other < 0 || !mlt_channel_open(&e->channel, e->fd, other))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     e->opened = true;
-}
-
-bool mlt_parent_is_born(const mlt_parent *e)
-{
-    return e->born;
 }
 
 void mlt_parent_born(mlt_parent *e, const mlt_placement *plan)
@@ -186,9 +182,7 @@ void mlt_parent_born(mlt_parent *e, const mlt_placement *plan)
     for (; at && (end = strchr(at, '\n')); at = end + 1) // notes
         mlt_say("%.*s", (int)(end - at), at);
     mlt_text_free(&e->said);
-    for (size_t i = 0; i < where.count; i++)
-        free(where.items[i]);
-    free(where.items);
+    mlt_texts_free(&where);
     free(body);
 }
 

@@ -13,21 +13,15 @@
 
 typedef struct mlt_parent mlt_parent;
 
-typedef struct mlt_parent_conf {
-    int loop;
-    void (*time_over)(void *user, double limit_s);
-    void (*fails)(void *user); // the job above is being ended because of a failure
-    void (*gone)(void *user);  // the head above has ended: nothing of the job may stay
-    void *user;
-} mlt_parent_conf;
+typedef struct mlt_watch mlt_watch; // launch/watch/watch.h
 
 // Waits for the task and reads its options. Ends mpirun on a mistake, which the head above hears.
 mlt_parent *mlt_parent_join(int fd, mlt_options *out);
 
-// From now on the loop takes what comes. Ends mpirun on failure.
-void mlt_parent_watch(mlt_parent *parent, const mlt_parent_conf *conf);
+// From now on the loop takes what comes, for the watch. Ends mpirun on failure.
+void mlt_parent_watch(mlt_parent *parent, mlt_watch *watch);
 
-bool mlt_parent_is_born(const mlt_parent *parent);
+// All processes are in MPI_Init.
 void mlt_parent_born(mlt_parent *parent, const mlt_placement *plan);
 
 // The job is being ended because of a failure.

@@ -142,7 +142,6 @@ static void add_job(mlt_texts *to, const mlt_child_parent *parent, const char *j
     add_flag(to, "--timestamp", o->timestamp);
     add_flag(to, "--merge-stderr-to-stdout", o->merge);
     add_flag(to, "--report", o->report);
-    add_flag(to, "--no-globals-note", o->no_globals);
     add_flag(to, "-q", o->quiet);
     add_flag(to, "-v", o->verbose);
     add_option(to, "--stdin", "none");

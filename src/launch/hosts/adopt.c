@@ -12,7 +12,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -20,8 +19,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "boot/foreign/adoption.h"
-#include "launch/agent.h"
-#include "launch/children/children.h"
+#include "launch/agent/agent.h"
 #include "launch/hosts/agents.h"
 #include "launch/hosts/connections.h"
 #include "launch/hosts/frame.h"
@@ -68,7 +66,6 @@ typedef struct visitor {
 } visitor;
 
 struct adopt {
-    int loop;
     uint32_t leader;
     const char *program;
     mlt_loop_source door; // for the processes of this host
@@ -84,7 +81,7 @@ struct adopt {
     mlt_greet_self self;
     mlt_address own[MLT_ADDRESSES];
     uint32_t own_count;
-    mlt_loop_source timer; // of greetings, and of beats
+    mlt_loop_timer timer; // of greetings
 
     // The head.
     bool heads;
@@ -97,7 +94,6 @@ struct adopt {
     uint32_t known;
     mlt_watch *watch;
     mlt_agents *agents;
-    mlt_children *children;
     mlt_report *report; // NULL: none, or it was printed
     mlt_path_map map;
     mlt_leaks leaks;
@@ -120,7 +116,6 @@ struct adopt {
     mlt_task task;
     uint32_t host;
     mlt_agent *agent;
-    mlt_connections *connections;
 };
 
 static adopt *adopt_self; // for messages
@@ -135,14 +130,6 @@ static visitor *adopt_find(adopt *a, uint32_t number)
     return NULL;
 }
 
-static void close_source(adopt *a, mlt_loop_source *source)
-{
-    mlt_loop_remove(a->loop, source);
-    if (source->fd >= 0)
-        close(source->fd);
-    source->fd = -1;
-}
-
 // The process has ended, or nothing of it can be heard.
 static void lose(visitor *v)
 {
@@ -150,8 +137,8 @@ static void lose(visitor *v)
     if (v->gone)
         return;
     v->gone = true;
-    close_source(a, &v->source);
-    close_source(a, &v->life);
+    mlt_loop_close(&v->source);
+    mlt_loop_close(&v->life);
     if (v->lifeline >= 0)
         close(v->lifeline);
     v->lifeline = -1;
@@ -187,16 +174,14 @@ static void watch_life(visitor *v)
 {
     v->life = (mlt_loop_source){.fd = v->pid > 0 ? (int)syscall(SYS_pidfd_open, v->pid, 0) : -1,
                                 .ready = life_ended};
-    if (v->life.fd >= 0 && !mlt_loop_add(v->of->loop, &v->life, EPOLLIN))
-        close_source(v->of, &v->life);
+    if (v->life.fd >= 0 && !mlt_loop_add(&v->life, EPOLLIN))
+        mlt_loop_close(&v->life);
 }
 
 // mlt_agent_conf.adopt.
-static bool adopt_hand_over(void *user, uint32_t proc, int job_fd, int ctl_fd, bool mixed,
-                            pid_t *pid)
+static bool adopt_hand_over(uint32_t proc, int job_fd, int ctl_fd, bool mixed, pid_t *pid)
 {
-    adopt *a = user;
-    visitor *v = adopt_find(a, proc);
+    visitor *v = adopt_find(adopt_self, proc);
     int line[2];
     if (!v || pipe2(line, O_CLOEXEC) != 0)
         return false;
@@ -217,13 +202,13 @@ static void prepare_greetings(adopt *a, const mlt_adoption_key *key)
 {
     char why[512];
     mlt_iface_filter filter = {0};
+    mlt_iface_ports ports;
     a->keyed = true;
     memcpy(a->key.bytes, key->key, sizeof a->key.bytes);
     a->identity = key->identity;
     if (mlt_crypt_load(why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    if (a->options.iface && mlt_iface_parse(&filter, a->options.iface, why, sizeof why) != MLT_OK)
-        mlt_quit(MLT_EXIT_USAGE, "MILLET_IFACE: %s", why);
+    mlt_connections_net(&a->options, &filter, &ports);
     if (mlt_iface_addresses(a->own, &a->own_count, &filter, false, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->self = (mlt_greet_self){.key = &a->key,
@@ -289,15 +274,13 @@ static void begin_listening(adopt *a)
                             .strangers = MLT_LISTEN_STRANGERS,
                             .greet_ms = MLT_LISTEN_GREET_MS,
                             .gone_ms = (uint32_t)a->options.silent_ms};
-    if (a->options.port_range &&
-        mlt_iface_ports_parse(&plan.ports, a->options.port_range, why, sizeof why) != MLT_OK)
-        mlt_quit(MLT_EXIT_USAGE, "MILLET_PORT_RANGE: %s", why);
+    mlt_iface_filter filter;
+    mlt_connections_net(&a->options, &filter, &plan.ports);
     if (mlt_listen_new(&a->listen, &plan, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->listen_source =
         (mlt_loop_source){.fd = mlt_listen_poll(a->listen).fd, .ready = adopt_listen_ready};
-    if (!mlt_loop_add(a->loop, &a->listen_source, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
+    mlt_loop_need(&a->listen_source, EPOLLIN);
 }
 
 // Where this agent listens, with as many addresses as there is room for.
@@ -327,7 +310,7 @@ static void reached(adopt *a, mlt_net_peer *head)
     a->up = (mlt_channel){
         .take = adopt_frame_came, .preface = no_preface, .ended = adopt_channel_ended};
     mlt_channel_seal(&a->up, &head->keys);
-    if (out < 0 || !mlt_channel_open(&a->up, a->loop, head->fd, out))
+    if (out < 0 || !mlt_channel_open(&a->up, head->fd, out))
         mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s", mlt_os_no_descriptor(errno));
 }
 
@@ -349,14 +332,13 @@ static void begin_dial(adopt *a)
     if (mlt_dial_new(&a->dial, &plan, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->dial_source = (mlt_loop_source){.fd = mlt_dial_poll(a->dial).fd, .ready = adopt_dial_ready};
-    if (!mlt_loop_add(a->loop, &a->dial_source, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
+    mlt_loop_need(&a->dial_source, EPOLLIN);
     adopt_dial_ready(&a->dial_source, 0);
 }
 
 static void adopt_end_dial(adopt *a)
 {
-    mlt_loop_remove(a->loop, &a->dial_source);
+    mlt_loop_remove(&a->dial_source);
     mlt_dial_free(a->dial);
     a->dial = NULL;
 }
@@ -394,11 +376,9 @@ static void adopt_dial_ready(mlt_loop_source *source, uint32_t events)
     adopt_set_timer(a);
 }
 
-static void adopt_timer_ready(mlt_loop_source *source, uint32_t events)
+static void adopt_rings(mlt_loop_timer *timer)
 {
-    adopt *a = mlt_container_of(source, adopt, timer);
-    uint64_t count;
-    (void)!read(source->fd, &count, sizeof count);
+    adopt *a = mlt_container_of(timer, adopt, timer);
     if (a->listen)
         accept_agents(a);
     if (a->dial)
@@ -493,7 +473,7 @@ static void visitor_ready(mlt_loop_source *source, uint32_t events)
     for (int i = 0; status == MLT_OK && i < packet.fd_count; i++)
         close(packet.fds[i]); // nobody of ours sends any
     if (status == MLT_ERR_CLOSED && v->life.fd >= 0 && v->lifeline >= 0) {
-        close_source(a, source); // its pidfd tells when it ends
+        mlt_loop_close(source); // its pidfd tells when it ends
         return;
     }
     if (status != MLT_OK) {
@@ -540,7 +520,7 @@ static void door_ready(mlt_loop_source *source, uint32_t events)
     a->visitors[a->visitor_count++] = v;
     a->present++;
     watch_life(v);
-    if (!mlt_loop_add(a->loop, &v->source, EPOLLIN))
+    if (!mlt_loop_add(&v->source, EPOLLIN))
         lose(v);
 }
 
@@ -617,22 +597,7 @@ static void make_plan(adopt *a)
 
 // ---- Both: the agent's part
 
-static void adopt_proc_gone(void *user, uint32_t proc)
-{
-    const adopt *a = user;
-    if (a->connections)
-        mlt_connections_gone(a->connections, proc);
-}
-
-static void adopt_link_wanted(void *user, uint32_t proc, uint32_t peer)
-{
-    const adopt *a = user;
-    if (a->connections)
-        mlt_connections_want(a->connections, proc, peer);
-}
-
-static void adopt_make_agent(adopt *a, void (*tell)(void *, const mlt_frame *, char *),
-                             void (*send)(void *, const mlt_frame *, const void *))
+static void adopt_make_agent(adopt *a, void (*send)(void *, const mlt_frame *, char *), void *user)
 {
     mlt_agent_conf conf = {.options = &a->options,
                            .plan = &a->task.plan,
@@ -640,114 +605,13 @@ static void adopt_make_agent(adopt *a, void (*tell)(void *, const mlt_frame *, c
                            .identity = a->identity,
                            .key = a->task.plan.host_count > 1 ? &a->key : NULL,
                            .cores = (uint32_t)mlt_os_cores(),
-                           .loop = a->loop,
-                           .tell = tell,
-                           .want = adopt_link_wanted,
                            .adopt = adopt_hand_over,
-                           .gone = adopt_proc_gone,
-                           .user = a};
-    mlt_connections_conf connections = {.options = &a->options,
-                                        .plan = &a->task.plan,
-                                        .host = a->host,
-                                        .identity = a->identity,
-                                        .key = &a->key,
-                                        .loop = a->loop,
-                                        .send = send,
-                                        .user = a};
-    if (a->task.plan.host_count > 1)
-        a->connections = mlt_connections_new(&connections);
+                           .send = send,
+                           .user = user};
     a->agent = mlt_agent_new(&conf);
-    if (a->connections)
-        mlt_connections_join(a->connections, a->agent);
 }
 
 // ---- The head
-
-static void adopt_agent_tells(void *user, const mlt_frame *frame, char *body)
-{
-    const adopt *a = user;
-    mlt_watch_take(a->watch, frame, body);
-}
-
-static void adopt_agents_tells(void *user, const mlt_frame *frame, char *body)
-{
-    const adopt *a = user;
-    if (frame->to == MLT_FRAME_HEAD)
-        mlt_watch_take(a->watch, frame, body);
-    else if (frame->to == a->host)
-        mlt_connections_take(a->connections, frame, body);
-    else
-        mlt_agents_send(a->agents, frame, body);
-}
-
-static void adopt_agents_line(void *user, uint32_t host, const char *text)
-{
-}
-
-// mlt_children_conf.answer.
-static void adopt_answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer,
-                               size_t length)
-{
-    const adopt *a = user;
-    mlt_frame frame = {.type = MLT_FRAME_SPAWNED,
-                       .from = MLT_FRAME_HEAD,
-                       .to = host,
-                       .length = (uint32_t)length,
-                       .value = ask};
-    if (host == a->host)
-        mlt_agent_answer(a->agent, ask, answer, length);
-    else
-        mlt_agents_send(a->agents, &frame, answer);
-}
-
-// mlt_children_conf.ended.
-static void adopt_children_ended(void *user, const char *job, int code, int signal)
-{
-    const adopt *a = user;
-    mlt_watch_child_ended(a->watch, job, code, signal);
-}
-
-// mlt_children_conf.fails.
-static void children_fails(void *user)
-{
-    const adopt *a = user;
-    mlt_watch_child_fails(a->watch);
-}
-
-// mlt_watch_conf.fails.
-static void adopt_tell_failure(void *user)
-{
-    const adopt *a = user;
-    mlt_children_fails(a->children);
-}
-
-// Jobs that ranks spawn have an mpirun of ours, whoever started this one.
-static mlt_children *adopt_make_children(adopt *a)
-{
-    mlt_children_conf conf = {.options = &a->options,
-                              .plan = &a->task.plan,
-                              .loop = a->loop,
-                              .group = getpgrp(),
-                              .answer = adopt_answer_spawn,
-                              .ended = adopt_children_ended,
-                              .fails = children_fails,
-                              .user = a};
-    return mlt_children_new(&conf);
-}
-
-// mlt_connections_conf.send.
-static void head_sends(void *user, const mlt_frame *frame, const void *body)
-{
-    const adopt *a = user;
-    if (frame->to != MLT_FRAME_HEAD) {
-        mlt_agents_send(a->agents, frame, body);
-        return;
-    }
-    char *copy = mlt_take(frame->length + 1, 1);
-    memcpy(copy, body, frame->length);
-    mlt_watch_take(a->watch, frame, copy);
-    free(copy);
-}
 
 static void adopt_make_agents(adopt *a)
 {
@@ -766,10 +630,8 @@ static void adopt_make_agents(adopt *a)
                             .key = &a->key,
                             .task = packed,
                             .task_size = size,
-                            .loop = a->loop,
-                            .take = adopt_agents_tells,
-                            .line = adopt_agents_line,
-                            .user = a};
+                            .take = mlt_watch_send,
+                            .user = a->watch};
     a->agents = mlt_agents_new(&conf);
     for (uint32_t i = 0; i < a->early_count; i++)
         adopt_send_on(a, &a->early[i]);
@@ -802,16 +664,14 @@ static int run_head(adopt *a)
     make_plan(a);
     a->began = mlt_os_now_ns();
     if (a->options.report)
-        a->report = mlt_report_new(&a->task.plan, (uint32_t)mlt_os_cores());
-    a->children = adopt_make_children(a);
+        a->report = mlt_report_new(&a->task.plan);
     mlt_watch_conf conf = {.options = &a->options,
                            .plan = &a->task.plan,
                            .report = a->report,
                            .map = &a->map,
                            .leaks = &a->leaks,
-                           .loop = a->loop,
-                           .children = a->children,
-                           .fails = adopt_tell_failure,
+                           .host = a->host,
+                           .group = getpgrp(),
                            .finalised = print_last,
                            .user = a,
                            .signal_fd = signal_fd(),
@@ -821,29 +681,23 @@ static int run_head(adopt *a)
     if (a->task.plan.host_count > 1)
         adopt_make_agents(a);
     else
-        close_source(a, &a->listen_source);
-    adopt_make_agent(a, adopt_agent_tells, head_sends);
+        mlt_loop_close(&a->listen_source);
+    adopt_make_agent(a, mlt_watch_send, a->watch);
     mlt_watch_join(a->watch, a->agent, a->agents);
     int code = mlt_watch_run(a->watch);
     print_last(a);
-    mlt_children_free(a->children);
+    mlt_watch_free(a->watch);
     mlt_say_finish(ADOPT_LAST_WORDS_MS);
     return code;
 }
 
 // ---- The agent of another host
 
-static void adopt_send_up(void *user, const mlt_frame *frame, const void *body)
+static void adopt_send_up(void *user, const mlt_frame *frame, char *body)
 {
     adopt *a = user;
-    mlt_channel_send(&a->up, frame, body);
-}
-
-static void tell_up(void *user, const mlt_frame *frame, char *body)
-{
-    const adopt *a = user;
     if (!a->headless && !a->forsaken)
-        adopt_send_up(user, frame, body);
+        mlt_channel_send(&a->up, frame, body);
 }
 
 static void adopt_tell(adopt *a, mlt_frame_type type, int64_t value, const void *body,
@@ -855,7 +709,7 @@ static void adopt_tell(adopt *a, mlt_frame_type type, int64_t value, const void 
                        .to = MLT_FRAME_HEAD,
                        .about = a->host,
                        .value = value};
-    adopt_send_up(a, &frame, body);
+    mlt_channel_send(&a->up, &frame, body);
 }
 
 static void adopt_say(const char *text)
@@ -878,11 +732,8 @@ static void adopt_take_task(adopt *a, const char *bytes, size_t size)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->options = a->task.options;
     mlt_say_to(adopt_say, adopt_quit);
-    adopt_make_agent(a, tell_up, adopt_send_up);
-    mlt_frame_ready ready = {.cores = (uint32_t)mlt_os_cores()};
-    mlt_greet_types types = mlt_greet_types_here();
-    memcpy(ready.types, &types, sizeof types);
-    adopt_tell(a, MLT_FRAME_READY, 0, &ready, sizeof ready);
+    adopt_make_agent(a, adopt_send_up, a);
+    mlt_agent_tell_ready(a->agent);
 }
 
 static void adopt_frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
@@ -894,12 +745,8 @@ static void adopt_frame_came(mlt_channel *up, const mlt_frame *frame, char *body
         adopt_take_task(a, body, frame->length);
     else if (frame->type == MLT_FRAME_BYE)
         a->leaving = true;
-    if (a->agent && frame->type == MLT_FRAME_SPAWNED)
-        mlt_agent_answer(a->agent, frame->value, body, frame->length);
-    else if (a->agent)
+    if (a->agent)
         mlt_agent_take(a->agent, frame, body);
-    if (a->connections)
-        mlt_connections_take(a->connections, frame, body);
 }
 
 // Launchers that keep processes in control groups, as Slurm does, kill the agent of a host when the
@@ -922,12 +769,10 @@ static void be_alone(adopt *a)
         a->over = a->forsaken = true;
 }
 
-static void beat(mlt_loop_source *source, uint32_t events)
+static void beat(mlt_loop_timer *timer)
 {
     static const mlt_frame frame = {.type = MLT_FRAME_BEAT};
     adopt *a = adopt_self;
-    uint64_t count;
-    (void)!read(source->fd, &count, sizeof count);
     if (a->headless) {
         be_alone(a);
         return;
@@ -941,14 +786,10 @@ static void beat(mlt_loop_source *source, uint32_t events)
 
 static int run_below(adopt *a)
 {
-    const struct timespec each = {.tv_nsec = MLT_AGENTS_BEAT_MS * 1000000L};
-    mlt_loop_source beats = {.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                             .ready = beat};
-    if (beats.fd < 0 || timerfd_settime(beats.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
-        !mlt_loop_add(a->loop, &beats, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
+    mlt_loop_timer beats = {.ring = beat};
+    mlt_loop_alarm_every(&beats, MLT_AGENTS_BEAT_MS * UINT64_C(1000000));
     while (!a->over && !a->leaving)
-        mlt_loop_turn(a->loop);
+        mlt_loop_turn();
     if (a->forsaken && a->agent)
         mlt_agent_take(a->agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1}, NULL);
     mlt_channel_flush(&a->up, a->headless || a->forsaken ? 0 : ADOPT_LAST_WORDS_MS);
@@ -984,7 +825,7 @@ static void adopt_read_options(adopt *a, const char *program)
 int mlt_adopt(const char *leader, const char *program)
 {
     static adopt a = {.door = {.fd = MLT_ADOPTION_LISTEN, .ready = door_ready},
-                      .timer = {.ready = adopt_timer_ready},
+                      .timer = {.ring = adopt_rings},
                       .listen_source = {.fd = -1},
                       .up = {.in = {.fd = -1}, .out = {.fd = -1}}};
     sigset_t blocked;
@@ -999,15 +840,12 @@ int mlt_adopt(const char *leader, const char *program)
     a.leader = (uint32_t)strtoul(leader, NULL, 10);
     a.program = program;
     adopt_read_options(&a, program);
-    a.loop = mlt_loop_new();
-    a.timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    (void)mlt_loop_new();
     (void)fcntl(MLT_ADOPTION_LISTEN, F_SETFL, O_NONBLOCK);
-    if (a.timer.fd < 0 || !mlt_loop_add(a.loop, &a.timer, EPOLLIN) ||
-        !mlt_loop_add(a.loop, &a.door, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
+    mlt_loop_need(&a.door, EPOLLIN);
     adopt_self = &a;
     while (!a.over && a.up.in.fd < 0 && !(a.heads && a.known == a.size))
-        mlt_loop_turn(a.loop);
+        mlt_loop_turn();
     if (a.over)
         return 0;
     return a.heads ? run_head(&a) : run_below(&a);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,7 +62,7 @@ struct mlt_agents {
     mlt_agents_conf conf;
     member *members;
     uint32_t count;
-    mlt_loop_source timer;
+    mlt_loop_timer timer;
     bool ending;
 };
 
@@ -128,7 +127,7 @@ static void agents_show(member *m, const char *text)
     if (m->shown > SHOWN_LINES + 1)
         return;
     text += strncmp(text, own, sizeof own - 1) == 0 ? sizeof own - 1 : 0;
-    m->agents->conf.line(m->agents->conf.user, agents_host_of(m), text);
+    agents_tell(m, MLT_FRAME_SAY, agents_host_of(m), 0, text);
 }
 
 static void show_gap(member *m)
@@ -267,10 +266,7 @@ static void end_text(member *m, agents_lines *of)
 
 static void close_errors(member *m)
 {
-    mlt_loop_remove(m->agents->conf.loop, &m->errors);
-    if (m->errors.fd >= 0)
-        close(m->errors.fd);
-    m->errors.fd = -1;
+    mlt_loop_close(&m->errors);
     end_text(m, &m->error);
 }
 
@@ -465,9 +461,7 @@ static pid_t spawn_shell(const member *m, const int ends[3], char *why, size_t w
     for (int i = 0; i < 3; i++)
         spawn.streams[i] = (mlt_spawn_stream){.fd = ends[i]};
     pid_t pid = mlt_spawn_start(&spawn, &code, why, why_size);
-    for (size_t i = 0; i < words.count; i++)
-        free(words.items[i]);
-    free(words.items);
+    mlt_texts_free(&words);
     return pid;
 }
 
@@ -484,8 +478,8 @@ static bool agents_start(member *m, char *why, size_t why_size)
         close(ends[i]);
     m->errors = (mlt_loop_source){.fd = own[2], .ready = agents_errors_ready};
     (void)fcntl(own[2], F_SETFL, O_NONBLOCK);
-    if (m->pid < 0 || !mlt_loop_add(m->agents->conf.loop, &m->errors, EPOLLIN) ||
-        !mlt_channel_open(&m->channel, m->agents->conf.loop, own[1], own[0])) {
+    if (m->pid < 0 || !mlt_loop_add(&m->errors, EPOLLIN) ||
+        !mlt_channel_open(&m->channel, own[1], own[0])) {
         m->pid = 0;
         return false;
     }
@@ -517,12 +511,10 @@ static void tick(member *m)
     conclude(m);
 }
 
-static void agents_timer_ready(mlt_loop_source *source, uint32_t events)
+static void agents_ring(mlt_loop_timer *timer)
 {
-    mlt_agents *c = mlt_container_of(source, mlt_agents, timer);
+    mlt_agents *c = mlt_container_of(timer, mlt_agents, timer);
     static const mlt_frame beat = {.type = MLT_FRAME_BEAT};
-    uint64_t count;
-    (void)!read(source->fd, &count, sizeof count);
     for (uint32_t i = 0; i < c->count; i++) {
         tick(&c->members[i]);
         send_to(&c->members[i], &beat, NULL);
@@ -575,7 +567,7 @@ bool mlt_agents_came(mlt_agents *c, uint32_t host, mlt_net_peer *peer)
     }
     m->silent = 0;
     mlt_channel_seal(&m->channel, &peer->keys);
-    if (!mlt_channel_open(&m->channel, c->conf.loop, peer->fd, out)) {
+    if (!mlt_channel_open(&m->channel, peer->fd, out)) {
         snprintf(m->why, sizeof m->why, "no more descriptors: %s", mlt_os_no_descriptor(errno));
         conclude(m);
         return false;
@@ -592,13 +584,8 @@ mlt_agents *mlt_agents_new(const mlt_agents_conf *conf)
     c->conf = *conf;
     c->count = hosts < most ? hosts : most;
     c->members = mlt_take(c->count, sizeof *c->members);
-    c->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = agents_timer_ready};
-    const struct timespec each = {.tv_nsec = MLT_AGENTS_BEAT_MS * 1000000L};
-    if (c->timer.fd < 0 ||
-        timerfd_settime(c->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
-        !mlt_loop_add(conf->loop, &c->timer, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
+    c->timer.ring = agents_ring;
+    mlt_loop_alarm_every(&c->timer, MLT_AGENTS_BEAT_MS * UINT64_C(1000000));
     uint32_t first = conf->first;
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t last = part_end(conf->first, conf->last, i, c->count);
@@ -668,8 +655,7 @@ void mlt_agents_free(mlt_agents *c)
         close_errors(&c->members[i]);
         show_kept(&c->members[i], false);
     }
-    mlt_loop_remove(c->conf.loop, &c->timer);
-    close(c->timer.fd);
+    mlt_loop_alarm(&c->timer, 0);
     free(c->members);
     free(c);
 }

@@ -34,11 +34,9 @@ typedef struct mlt_agents_conf {
     const mlt_key *key;
     const char *task; // for each agent
     size_t task_size;
-    int loop;
-    // A frame from below, or one that the agents makes: FAILED, LOST.
+    // A frame from below, or one that is made here: FAILED, LOST, and SAY for a line of a remote shell
+    // or a login script, or what an agent prints itself.
     void (*take)(void *user, const mlt_frame *frame, char *body);
-    // Text of a remote shell or a login script, a line; also what an agent prints itself.
-    void (*line)(void *user, uint32_t host, const char *text);
     void *user;
 } mlt_agents_conf;
 

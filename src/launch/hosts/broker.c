@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 
 #include "base/list.h"
 #include "base/log.h"
@@ -69,8 +68,8 @@ struct mlt_broker {
     mlt_broker_conf conf;
     mlt_greet_self self;
     mlt_listen *listen;
-    mlt_loop_source listen_source, timer;
-    uint64_t timer_ns; // when the timer rings; 0: it does not
+    mlt_loop_source listen_source;
+    mlt_loop_timer timer;
     mlt_address own[MLT_ADDRESSES];
     uint32_t own_count;
     mlt_table pairs;
@@ -147,14 +146,6 @@ static void note_busy(mlt_broker *b, host *h)
 
 // ---- Time
 
-static void broker_set_timer(mlt_broker *b, uint64_t when_ns)
-{
-    if (when_ns == b->timer_ns)
-        return;
-    b->timer_ns = when_ns;
-    mlt_loop_alarm(&b->timer, when_ns);
-}
-
 static void sooner(uint64_t *when_ns, uint64_t other_ns)
 {
     if (other_ns < *when_ns)
@@ -178,7 +169,7 @@ static void plan_next(mlt_broker *b)
         if (h->dials < dials_allowed(h))
             sooner(&when_ns, h->not_before_ns);
     }
-    broker_set_timer(b, when_ns == MLT_POLL_FOREVER ? 0 : when_ns ? when_ns : 1);
+    mlt_loop_alarm(&b->timer, when_ns == MLT_POLL_FOREVER ? 0 : when_ns ? when_ns : 1);
 }
 
 // ---- Results
@@ -232,7 +223,7 @@ static void broker_hand_over(mlt_broker *b, pair *p, mlt_net_peer *peer)
 static void free_slot(slot *s)
 {
     mlt_broker *b = s->broker;
-    mlt_loop_remove(b->conf.loop, &s->source);
+    mlt_loop_remove(&s->source);
     mlt_dial_free(s->dial);
     s->dial = NULL;
     broker_host_of(b, s->pair)->dials--;
@@ -372,7 +363,7 @@ static void dial(mlt_broker *b, host *h, pair *p, uint64_t now_ns)
     h->dials++;
     b->dials++;
     s->source.fd = mlt_dial_poll(s->dial).fd;
-    if (!mlt_loop_add(b->conf.loop, &s->source, EPOLLIN)) {
+    if (!mlt_loop_add(&s->source, EPOLLIN)) {
         free_slot(s);
         broker_dial_failed(b, p, MLT_DIAL_NO_DESCRIPTOR, "", now_ns);
         return;
@@ -453,12 +444,10 @@ static void broker_dial_ready(mlt_loop_source *source, uint32_t events)
     plan_next(s->broker);
 }
 
-static void broker_timer_ready(mlt_loop_source *source, uint32_t events)
+static void broker_rings(mlt_loop_timer *timer)
 {
-    mlt_broker *b = mlt_container_of(source, mlt_broker, timer);
-    uint64_t now_ns = mlt_os_now_ns(), rings;
-    (void)mlt_os_try_read(source->fd, &rings, sizeof rings);
-    b->timer_ns = 0;
+    mlt_broker *b = mlt_container_of(timer, mlt_broker, timer);
+    uint64_t now_ns = mlt_os_now_ns();
     broker_accept_all(b, now_ns);
     for (int i = 0; i < DIALS; i++)
         if (b->slots[i].dial && mlt_dial_poll(b->slots[i].dial).deadline_ns <= now_ns)
@@ -573,10 +562,7 @@ static mlt_status open_all(mlt_broker *b, char *why, size_t why_size)
         return status;
     b->listen_source =
         (mlt_loop_source){.fd = mlt_listen_poll(b->listen).fd, .ready = broker_listen_ready};
-    b->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = broker_timer_ready};
-    if (b->timer.fd >= 0 && mlt_loop_add(b->conf.loop, &b->timer, EPOLLIN) &&
-        mlt_loop_add(b->conf.loop, &b->listen_source, EPOLLIN))
+    if (mlt_loop_add(&b->listen_source, EPOLLIN))
         return MLT_OK;
     snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
     return MLT_ERR_SYSTEM;
@@ -609,7 +595,7 @@ mlt_status mlt_broker_new(mlt_broker **out, const mlt_broker_conf *conf, char *w
     mlt_broker *b = mlt_take(1, sizeof *b);
     *out = NULL;
     init_tables(b, conf);
-    b->timer.fd = -1;
+    b->timer.ring = broker_rings;
     mlt_status status = open_all(b, why, why_size);
     if (status != MLT_OK)
         mlt_broker_free(b);
@@ -633,11 +619,9 @@ void mlt_broker_free(mlt_broker *b)
     for (int i = 0; i < DIALS; i++)
         if (b->slots[i].dial)
             free_slot(&b->slots[i]);
-    mlt_loop_remove(b->conf.loop, &b->listen_source);
-    mlt_loop_remove(b->conf.loop, &b->timer);
+    mlt_loop_remove(&b->listen_source);
+    mlt_loop_alarm(&b->timer, 0);
     mlt_listen_free(b->listen);
-    if (b->timer.fd >= 0)
-        mlt_os_close(b->timer.fd);
     free_pairs(b);
     for (uint32_t i = 0; i < b->conf.hosts; i++)
         free(b->hosts[i].card);
@@ -645,5 +629,5 @@ void mlt_broker_free(mlt_broker *b)
     free(b->ended);
     free((void *)b->conf.host_of);
     free((void *)b->conf.name);
-    free(b);
+    mlt_loop_free(b);
 }

@@ -35,7 +35,6 @@
 #include "net/key.h"
 
 typedef struct mlt_broker_conf {
-    int loop;                // of launch/loop.h
     const uint32_t *host_of; // [procs], copied: the host of each process of the job
     uint32_t procs, hosts;
     uint32_t host;          // this one

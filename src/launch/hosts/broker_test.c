@@ -66,8 +66,7 @@ static mlt_broker_conf conf_of(uint32_t host, uint32_t hosts, uint32_t a_host)
     static uint32_t host_of[4096];
     for (uint32_t i = 0; i < hosts * a_host; i++)
         host_of[i] = i % hosts;
-    return (mlt_broker_conf){.loop = loop,
-                             .host_of = host_of,
+    return (mlt_broker_conf){.host_of = host_of,
                              .procs = hosts * a_host,
                              .hosts = hosts,
                              .host = host,
@@ -127,7 +126,7 @@ static void want(uint32_t host, uint32_t process, uint32_t peer)
 static void until_connections(uint32_t count)
 {
     while (link_count < count && failed_count == 0)
-        mlt_loop_turn(loop);
+        mlt_loop_turn();
     CHECK(failed_count == 0);
 }
 
@@ -135,7 +134,7 @@ static void turn_if_ready(int wait_ms)
 {
     struct pollfd look = {loop, POLLIN, 0};
     if (poll(&look, 1, wait_ms) > 0)
-        mlt_loop_turn(loop);
+        mlt_loop_turn();
 }
 
 // Whatever happens in so much time.
@@ -251,7 +250,6 @@ static void test_crossing_processes(void)
     CHECK(failed_count == 0 && counts[0] == counts[1] && counts[0] <= 2 * EACH);
     mlt_broker_free(brokers[me]);
     brokers[me] = NULL;
-    close(loop);
     if (child == 0)
         _exit(0);
     int status;
@@ -312,7 +310,7 @@ static void test_many(void)
     while (link_count < 2 * PAIRS && failed_count == 0) {
         int now = link_count % 1000 < 8 ? descriptors() : 0;
         most = now > most ? now : most;
-        mlt_loop_turn(loop);
+        mlt_loop_turn();
     }
     CHECK(failed_count == 0 && most - before < 300);
     printf("%d pairs: %u connections in %.1f s, at most %d descriptors for both brokers\n", PAIRS,
@@ -341,7 +339,7 @@ static void learn_card(const mlt_card *card)
 static void until_failure(void)
 {
     while (failed_count == 0)
-        mlt_loop_turn(loop);
+        mlt_loop_turn();
 }
 
 static uint16_t closed_port(void)
@@ -498,7 +496,7 @@ static void test_ended(void)
     unsigned char mark[MLT_CTL_END_MARK], got[MLT_CTL_END_MARK + 1];
     mlt_ctl_end_mark(mark);
     while (poll(&look, 1, 0) == 0)
-        mlt_loop_turn(loop);
+        mlt_loop_turn();
     CHECK(connections[2].host == 0 && read(connections[2].fd, got, sizeof got) == sizeof mark);
     CHECK(memcmp(got, mark, sizeof mark) == 0 && read(connections[2].fd, got, 1) == 0);
     want(0, 2, 3);
@@ -528,7 +526,7 @@ static void test_crowd(void)
     for (uint32_t i = 0; i < EACH * EACH; i++)
         want(0, 2 * (i / EACH), 2 * (i % EACH) + 1);
     for (uint32_t i = 0; link_count < 2 * EACH * EACH && failed_count == 0; i++) {
-        mlt_loop_turn(loop);
+        mlt_loop_turn();
         int *one = &crowd[i % CROWD];
         if (i % 3 == 0)
             (void)!send(*one, junk, sizeof junk, MSG_NOSIGNAL);
@@ -647,7 +645,6 @@ int main(void)
     test_cannot_begin();
     in_child(test_no_descriptors);
     test_many();
-    close(loop);
     free(failure);
     puts("all right");
     return 0;

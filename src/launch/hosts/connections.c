@@ -18,26 +18,35 @@ typedef struct back {
 } back;
 
 struct mlt_connections {
-    mlt_connections_conf conf;
-    mlt_broker *broker;
+    mlt_agent_conf conf;
     mlt_agent *agent;
+    mlt_broker *broker;
     back *backs;
     uint32_t count, room;
 };
 
+// A body of frame->length bytes is copied, as the agents want it.
+static void connections_send(const mlt_connections *l, const mlt_frame *about, const void *body)
+{
+    mlt_frame frame = *about;
+    frame.from = l->conf.host;
+    char *copy = mlt_take(frame.length + 1, 1);
+    memcpy(copy, body, frame.length);
+    l->conf.send(l->conf.user, &frame, copy);
+    free(copy);
+}
+
 static void send_card(mlt_connections *l, uint32_t to)
 {
     uint8_t card[MLT_CARD_BYTES];
-    mlt_frame frame = {.type = MLT_FRAME_CARD, .from = l->conf.host, .to = to};
+    mlt_frame frame = {.type = MLT_FRAME_CARD, .to = to};
     frame.length = (uint32_t)mlt_broker_card(l->broker, card);
-    l->conf.send(l->conf.user, &frame, card);
+    connections_send(l, &frame, card);
 }
 
 static void card_wanted(void *user, uint32_t host)
 {
-    mlt_connections *l = user;
-    mlt_frame frame = {.type = MLT_FRAME_CARD_WANTED, .from = l->conf.host, .to = host};
-    l->conf.send(l->conf.user, &frame, NULL);
+    connections_send(user, &(mlt_frame){.type = MLT_FRAME_CARD_WANTED, .to = host}, "");
 }
 
 static void connections_link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int fd)
@@ -51,11 +60,10 @@ static void connections_give_up(mlt_connections *l, uint32_t proc, uint32_t peer
 {
     mlt_frame frame = {.type = MLT_FRAME_UNLINKED,
                        .length = (uint32_t)strlen(text),
-                       .from = l->conf.host,
                        .to = MLT_FRAME_HEAD,
                        .about = proc,
                        .value = peer};
-    l->conf.send(l->conf.user, &frame, text);
+    connections_send(l, &frame, text);
 }
 
 static const back *find_back(const mlt_connections *l, uint32_t proc, uint32_t peer)
@@ -78,11 +86,10 @@ static void connections_link_failed(void *user, uint32_t proc, uint32_t peer, co
     }
     mlt_frame frame = {.type = MLT_FRAME_DIAL_BACK,
                        .length = (uint32_t)strlen(text),
-                       .from = l->conf.host,
                        .to = l->conf.plan->procs[peer].host,
                        .about = peer,
                        .value = proc};
-    l->conf.send(l->conf.user, &frame, text);
+    connections_send(l, &frame, text);
 }
 
 // The other host could not connect `peer` to `proc` of this one.
@@ -100,19 +107,16 @@ static void dial_back(mlt_connections *l, const mlt_frame *frame, const char *te
         (void)!mlt_broker_want(l->broker, proc, peer);
 }
 
-// The texts have been read once when the command line was.
-static void connections_read_options(mlt_broker_conf *conf, const mlt_options *o)
+void mlt_connections_net(const mlt_options *o, mlt_iface_filter *filter, mlt_iface_ports *ports)
 {
     char why[512];
-    if (o->iface && mlt_iface_parse(&conf->iface, o->iface, why, sizeof why) != MLT_OK)
+    if (o->iface && mlt_iface_parse(filter, o->iface, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_USAGE, "--iface: %s", why);
-    if (o->port_range && mlt_iface_ports_parse(&conf->ports, o->port_range, why, sizeof why))
+    if (o->port_range && mlt_iface_ports_parse(ports, o->port_range, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_USAGE, "--port-range: %s", why);
-    conf->encrypt = o->encrypt;
-    conf->gone_ms = (uint32_t)o->silent_ms;
 }
 
-mlt_connections *mlt_connections_new(const mlt_connections_conf *conf)
+mlt_connections *mlt_connections_new(const mlt_agent_conf *conf, mlt_agent *agent)
 {
     const mlt_placement *plan = conf->plan;
     mlt_connections *l = mlt_take(1, sizeof *l);
@@ -121,28 +125,25 @@ mlt_connections *mlt_connections_new(const mlt_connections_conf *conf)
     for (uint32_t p = 0; p < plan->proc_count; p++)
         host_of[p] = plan->procs[p].host;
     l->conf = *conf;
-    mlt_broker_conf broker = {.loop = conf->loop,
-                              .host_of = host_of,
+    l->agent = agent;
+    mlt_broker_conf broker = {.host_of = host_of,
                               .procs = plan->proc_count,
                               .hosts = plan->host_count,
                               .host = conf->host,
                               .job = conf->identity,
                               .key = conf->key,
                               .name = plan->hosts[conf->host].host.name,
+                              .encrypt = conf->options->encrypt,
+                              .gone_ms = (uint32_t)conf->options->silent_ms,
                               .link = connections_link_made,
                               .failed = connections_link_failed,
                               .card_wanted = card_wanted,
                               .user = l};
-    connections_read_options(&broker, conf->options);
+    mlt_connections_net(conf->options, &broker.iface, &broker.ports);
     if (mlt_broker_new(&l->broker, &broker, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     free(host_of);
     return l;
-}
-
-void mlt_connections_join(mlt_connections *l, mlt_agent *agent)
-{
-    l->agent = agent;
 }
 
 void mlt_connections_want(mlt_connections *l, uint32_t proc, uint32_t peer)

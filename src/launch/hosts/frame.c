@@ -85,8 +85,8 @@ static void die(mlt_channel *c, const char *why)
     if (c->dead)
         return;
     c->dead = true;
-    mlt_loop_remove(c->loop, &c->in);
-    mlt_loop_remove(c->loop, &c->out);
+    mlt_loop_remove(&c->in);
+    mlt_loop_remove(&c->out);
     c->ended(c, why);
 }
 
@@ -97,7 +97,7 @@ static void frame_write_some(mlt_channel *c)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN) {
-            (void)mlt_loop_add(c->loop, &c->out, EPOLLOUT);
+            (void)mlt_loop_add(&c->out, EPOLLOUT);
             return;
         }
         if (n < 0)
@@ -105,7 +105,7 @@ static void frame_write_some(mlt_channel *c)
         c->start += (size_t)n;
     }
     c->start = c->end = 0;
-    mlt_loop_remove(c->loop, &c->out);
+    mlt_loop_remove(&c->out);
 }
 
 static void put(mlt_channel *c, const void *bytes, size_t count)
@@ -280,10 +280,9 @@ static void in_ready(mlt_loop_source *source, uint32_t events)
 
 // ---- The whole
 
-bool mlt_channel_open(mlt_channel *c, int loop, int in_fd, int out_fd)
+bool mlt_channel_open(mlt_channel *c, int in_fd, int out_fd)
 {
     uint8_t hello[MLT_FRAME_HELLO_BYTES];
-    c->loop = loop;
     c->in = (mlt_loop_source){.fd = in_fd, .ready = in_ready};
     c->out = (mlt_loop_source){.fd = out_fd, .ready = out_ready};
     (void)fcntl(in_fd, F_SETFL, fcntl(in_fd, F_GETFL) | O_NONBLOCK);
@@ -291,7 +290,7 @@ bool mlt_channel_open(mlt_channel *c, int loop, int in_fd, int out_fd)
     mlt_frame_hello(hello);
     put(c, hello, sizeof hello);
     frame_write_some(c);
-    return mlt_loop_add(loop, &c->in, EPOLLIN);
+    return mlt_loop_add(&c->in, EPOLLIN);
 }
 
 void mlt_channel_seal(mlt_channel *c, mlt_crypt_keys *keys)
@@ -303,10 +302,7 @@ void mlt_channel_seal(mlt_channel *c, mlt_crypt_keys *keys)
 
 void mlt_channel_end_out(mlt_channel *c)
 {
-    mlt_loop_remove(c->loop, &c->out);
-    if (c->out.fd >= 0)
-        close(c->out.fd);
-    c->out.fd = -1;
+    mlt_loop_close(&c->out);
     c->start = c->end = 0;
 }
 
@@ -314,10 +310,7 @@ void mlt_channel_close(mlt_channel *c)
 {
     c->dead = true;
     mlt_channel_end_out(c);
-    mlt_loop_remove(c->loop, &c->in);
-    if (c->in.fd >= 0)
-        close(c->in.fd);
-    c->in.fd = -1;
+    mlt_loop_close(&c->in);
     free(c->got);
     free(c->queue);
     c->got = c->queue = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The protocol between mpirun and the agents of other hosts: frames on the standard input and
 // output of a remote shell. mpirun is the head; each host has an agent, and the agent of mpirun's
-// own host is inside of mpirun, where the same frames are function calls (launch/agent.h).
+// own host is inside of mpirun, where the same frames are function calls (launch/agent/agent.h).
 //
 //     head --- agent of host 1 --- agent of host 3
 //          \                   \-- agent of host 4         agents start further agents, if there
@@ -46,9 +46,9 @@ typedef enum mlt_frame_type {
     MLT_FRAME_KEY,   // the job's key
     MLT_FRAME_TASK,  // the plan, programs, environment (launch/hosts/task.h)
     MLT_FRAME_PLACE, // about: the host that the receiver is; `value`: one after the last host below
-    MLT_FRAME_STAGE, // body: the next bytes of --stage (launch/hosts/stage.h); before START
-    MLT_FRAME_START, // all hosts are ready: start the processes; value: 1: they have different
-                     // formats of long double
+    MLT_FRAME_STAGE, // value: what it is (launch/hosts/stage.h): body: a part of --stage; before START
+    MLT_FRAME_START,  // all hosts are ready: start the processes; value: 1: they have different
+                      // formats of long double
     MLT_FRAME_SIGNAL, // value: signal for all processes
     MLT_FRAME_KILL,   // value: 1: also those that crash (they may be writing a core file)
     MLT_FRAME_STOP,   // mpirun was told to stop: so are the processes, until SIGCONT comes
@@ -135,7 +135,6 @@ int64_t mlt_frame_next(const void *bytes, size_t count, mlt_frame *frame);
 
 typedef struct mlt_channel mlt_channel;
 struct mlt_channel {
-    int loop;
     mlt_loop_source in, out;                                                // fd -1: closed
     void (*take)(mlt_channel *channel, const mlt_frame *frame, char *body); // body: writable, and a
                                                                             // NUL behind it
@@ -164,7 +163,7 @@ enum { MLT_CHANNEL_FULL = 1 << 20, MLT_CHANNEL_LOW = 256 << 10 };
 
 // The descriptors become the channel's, and nonblocking. Sends this side's first bytes. The
 // callbacks are set before. False: they cannot be waited for.
-bool mlt_channel_open(mlt_channel *channel, int loop, int in_fd, int out_fd);
+bool mlt_channel_open(mlt_channel *channel, int in_fd, int out_fd);
 
 // From here on frames are encrypted with these keys, which are wiped. Before mlt_channel_open.
 void mlt_channel_seal(mlt_channel *channel, mlt_crypt_keys *keys);

@@ -41,7 +41,9 @@ static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
     head *h = mlt_container_of(channel, head, channel);
     FUZZ_CHECK(!h->ended && frame->type && frame->type < MLT_FRAME_TYPES);
     FUZZ_CHECK(frame->length <= MLT_FRAME_MOST && body[frame->length] == '\0');
-    mlt_watch_take(h->watch, frame, body);
+    mlt_frame up = *frame;
+    up.to = MLT_FRAME_HEAD;
+    mlt_watch_send(h->watch, &up, body);
 }
 
 static void ended(mlt_channel *channel, const char *why)
@@ -60,7 +62,7 @@ static void preface(mlt_channel *channel, const char *text, size_t bytes)
 static void flush(head *h, int loop)
 {
     if (h->length > 0 && !h->ended && write(h->to, h->piece, h->length) > 0)
-        mlt_loop_turn(loop);
+        mlt_loop_turn();
     h->length = 0;
 }
 
@@ -140,20 +142,19 @@ static void play(void *argument)
     FUZZ_CHECK(pipe2(there, O_CLOEXEC | O_NONBLOCK) == 0 && pipe2(back, O_CLOEXEC) == 0);
     FUZZ_CHECK(pipe2(signals, O_CLOEXEC | O_NONBLOCK) == 0);
     const mlt_options options = {.gdb = -1, .timeout_s = 1000};
-    mlt_report *report = mlt_report_new(the_plan(), 2);
+    mlt_report *report = mlt_report_new(the_plan());
     mlt_path_map map;
     mlt_path_map_init(&map);
     const mlt_watch_conf conf = {.options = &options,
                                  .map = &map,
                                  .plan = the_plan(),
                                  .report = report,
-                                 .loop = loop,
                                  .signal_fd = signals[0],
                                  .guard_fd = -1};
     h = (head){.channel = {.take = take, .preface = preface, .ended = ended},
                .watch = mlt_watch_new(&conf),
                .to = there[1]};
-    FUZZ_CHECK(mlt_channel_open(&h.channel, loop, there[0], back[1]));
+    FUZZ_CHECK(mlt_channel_open(&h.channel, there[0], back[1]));
     uint8_t hello[MLT_FRAME_HELLO_BYTES], first;
     fuzz_take(&in->data, &in->size, &first, 1);
     mlt_frame_hello(hello);
@@ -170,7 +171,6 @@ static void play(void *argument)
     close(back[0]);
     close(signals[0]);
     close(signals[1]);
-    close(loop);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -16,6 +15,7 @@
 #include "base/text.h"
 #include "boot/rpc.h"
 #include "launch/hosts/broker.h"
+#include "launch/hosts/connections.h"
 #include "launch/loop.h"
 #include "launch/say.h"
 #include "net/crypt.h"
@@ -43,7 +43,7 @@ typedef struct port {
     mlt_port_name name;
     mlt_greet_self self;
     mlt_listen *listen;
-    char *failed; // NULL: it did not
+    const char *failed; // why it is closed; NULL: it is open
     struct waiting {
         int fd;
         mlt_key key;
@@ -76,7 +76,7 @@ typedef struct bond {
     uint32_t own_proc, own_host, procs, hosts;
     uint32_t *members; // processes of this host that have joined
     uint32_t count, room;
-    bool watched, dead;
+    bool watched;
     char other[MLT_RPC_OTHER];
     char words[PORTS_WORDS]; // that the line said
     size_t said;
@@ -88,10 +88,7 @@ struct mlt_ports {
     mlt_iface_filter iface;
     mlt_iface_ports range;
     mlt_list_node ports, desks, bonds;
-    mlt_list_node
-        graves[3]; // what a handler of the same turn may still look at: ports, desks, bonds
-    mlt_loop_source timer;
-    uint64_t timer_ns;
+    mlt_loop_timer timer;
     bool ending;
 };
 
@@ -184,20 +181,12 @@ static void ports_end_dial(rpc *d)
 {
     if (!d->dial)
         return;
-    mlt_loop_remove(d->ports->conf.loop, &d->dialling);
+    mlt_loop_remove(&d->dialling);
     mlt_dial_free(d->dial);
     d->dial = NULL;
     mlt_key_wipe(&d->key);
 }
 
-static void bury(mlt_ports *p, mlt_list_node *link, int kind)
-{
-    mlt_list_remove(link);
-    mlt_list_push_back(&p->graves[kind], link);
-    alarm_next(p);
-}
-
-static void close_line(bond *b);
 static void end_bond(bond *b);
 
 // A bond that was never watched goes with its maker, unless processes have joined it. Its line ends in
@@ -213,7 +202,7 @@ static void leave_bonds(rpc *d)
         if (!b->watched && !b->count)
             end_bond(b);
         else if (!b->watched)
-            close_line(b);
+            mlt_loop_close(&b->line);
     }
 }
 
@@ -221,11 +210,11 @@ static void close_rpc(rpc *d)
 {
     ports_end_dial(d);
     leave_bonds(d);
-    mlt_loop_remove(d->ports->conf.loop, &d->source);
-    close(d->source.fd);
+    mlt_loop_close(&d->source);
     mlt_rpc_in_fini(&d->in);
-    d->accepts = NULL;
-    bury(d->ports, &d->link, 1);
+    mlt_list_remove(&d->link);
+    alarm_next(d->ports);
+    mlt_loop_free(d);
 }
 
 static bond *new_bond(mlt_ports *p, const mlt_key *key);
@@ -308,18 +297,19 @@ static void port_ready(mlt_loop_source *source, uint32_t events)
 
 static void close_port(port *at, const char *why)
 {
-    if (!at->failed)
-        at->failed = mlt_text_of("%s", why);
+    at->failed = why;
     serve_port(at);
     for (uint32_t i = 0; i < at->count; i++)
         close(at->waits[i].fd);
     explicit_bzero(at->waits, sizeof at->waits);
     at->count = 0;
-    mlt_loop_remove(at->ports->conf.loop, &at->source);
+    mlt_loop_remove(&at->source);
     mlt_listen_free(at->listen);
     at->listen = NULL;
     mlt_key_wipe(&at->name.key);
-    bury(at->ports, &at->link, 0);
+    mlt_list_remove(&at->link);
+    alarm_next(at->ports);
+    mlt_loop_free(at);
 }
 
 static mlt_status listen_at(port *at, char *why, size_t why_size)
@@ -363,7 +353,7 @@ static void open_port(rpc *d)
     at->proc = d->proc;
     if (listen_at(at, why, sizeof why) == MLT_OK) {
         at->source = (mlt_loop_source){.fd = mlt_listen_poll(at->listen).fd, .ready = port_ready};
-        if (mlt_loop_add(p->conf.loop, &at->source, EPOLLIN)) {
+        if (mlt_loop_add(&at->source, EPOLLIN)) {
             mlt_list_push_back(&p->ports, &at->link);
             mlt_port_name_write(name, &at->name);
             ports_answer(d, MLT_RPC_NAME, name, strlen(name), -1);
@@ -479,7 +469,7 @@ static void take_connect(rpc *d, const char *text)
         return;
     }
     d->dialling = (mlt_loop_source){.fd = mlt_dial_poll(d->dial).fd, .ready = ports_dial_ready};
-    (void)mlt_loop_add(p->conf.loop, &d->dialling, EPOLLIN);
+    (void)mlt_loop_add(&d->dialling, EPOLLIN);
     step_dial(d);
     alarm_next(p);
 }
@@ -490,7 +480,7 @@ static bond *find_bond(mlt_ports *p, uint64_t number)
 {
     for (mlt_list_node *l = p->bonds.next; l != &p->bonds; l = l->next) {
         bond *b = mlt_container_of(l, bond, link);
-        if (b->number == number && !b->dead)
+        if (b->number == number)
             return b;
     }
     return NULL;
@@ -513,30 +503,23 @@ static bond *new_bond(mlt_ports *p, const mlt_key *key)
     return b;
 }
 
-static void close_line(bond *b)
-{
-    if (b->line.fd < 0)
-        return;
-    mlt_loop_remove(b->ports->conf.loop, &b->line);
-    close(b->line.fd);
-    b->line.fd = -1;
-}
-
 static void end_bond(bond *b)
 {
     if (b->line.fd >= 0 && b->watched)
         (void)!send(b->line.fd, in_order, sizeof in_order - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    close_line(b);
-    b->dead = true;
-    b->count = 0;
-    bury(b->ports, &b->link, 2);
+    mlt_loop_close(&b->line);
+    mlt_broker_free(b->broker);
+    mlt_key_wipe(&b->key);
+    free(b->members);
+    mlt_list_remove(&b->link);
+    mlt_loop_free(b);
 }
 
 // The other side has ended, and not in order.
 static void part_by_force(bond *b)
 {
     mlt_ports *p = b->ports;
-    close_line(b);
+    mlt_loop_close(&b->line);
     if (!b->count || p->ending)
         return;
     b->words[b->said] = '\0';
@@ -565,7 +548,7 @@ static void line_ready(mlt_loop_source *source, uint32_t events)
     if (n > 0)
         b->said += (size_t)n;
     if (has_left(b))
-        close_line(b);
+        mlt_loop_close(&b->line);
     else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
              b->said == sizeof b->words - 1)
         part_by_force(b);
@@ -624,8 +607,7 @@ static const char *make_broker(bond *b, const mlt_rpc_bond *about, const uint32_
                                char *why, size_t why_size)
 {
     mlt_ports *p = b->ports;
-    mlt_broker_conf conf = {.loop = p->conf.loop,
-                            .host_of = host_of,
+    mlt_broker_conf conf = {.host_of = host_of,
                             .procs = about->procs,
                             .hosts = about->hosts,
                             .host = about->own_host,
@@ -735,7 +717,7 @@ static void take_seal(rpc *d, const unsigned char *body, size_t length)
     bool good = b != NULL;
     for (mlt_list_node *l = p->bonds.next; good && l != &p->bonds; l = l->next) {
         const bond *other = mlt_container_of(l, bond, link);
-        if (other->number == number || other->dead || !other->broker)
+        if (other->number == number || !other->broker)
             continue;
         MLT_ARRAY_WANT(seals, count + (size_t)1, room);
         seals[count].via = other->number;
@@ -762,7 +744,7 @@ static void take_watch(rpc *d, const unsigned char *body, size_t length)
         b->watched = true;
         b->maker = NULL;
         (void)mlt_os_tcp_tune_patient(b->line.fd, (uint32_t)p->conf.options->silent_ms);
-        (void)mlt_loop_add(p->conf.loop, &b->line, EPOLLIN);
+        (void)mlt_loop_add(&b->line, EPOLLIN);
         break;
     }
     ports_answer(d, MLT_RPC_DONE, NULL, 0, -1);
@@ -823,7 +805,7 @@ void mlt_ports_rpc(mlt_ports *p, uint32_t proc, int fd)
                .in = {.fd = -1},
                .dialling = {.fd = -1}};
     mlt_list_push_back(&p->desks, &d->link);
-    if (!mlt_loop_add(p->conf.loop, &d->source, EPOLLIN))
+    if (!mlt_loop_add(&d->source, EPOLLIN))
         close_rpc(d);
 }
 
@@ -860,7 +842,7 @@ void mlt_ports_parted(mlt_ports *p, uint32_t proc, uint64_t number)
     for (mlt_list_node *l = p->bonds.next, *next; l != &p->bonds; l = next) {
         next = l->next;
         bond *b = mlt_container_of(l, bond, link);
-        if (b->number != number || b->dead)
+        if (b->number != number)
             continue;
         leave(b, proc, false);
         if (!b->count)
@@ -888,23 +870,7 @@ void mlt_ports_gone(mlt_ports *p, uint32_t proc, bool ended_well)
     }
 }
 
-void mlt_ports_fail(mlt_ports *p, const char *name, const char *text)
-{
-    port *at = find_port(p, name);
-    if (!at)
-        return;
-    free(at->failed);
-    at->failed = mlt_text_of("%s", text);
-    serve_port(at);
-}
-
 // ---- time
-
-static bool has_graves(const mlt_ports *p)
-{
-    return !mlt_list_empty(&p->graves[0]) || !mlt_list_empty(&p->graves[1]) ||
-           !mlt_list_empty(&p->graves[2]);
-}
 
 static void alarm_next(mlt_ports *p)
 {
@@ -918,39 +884,13 @@ static void alarm_next(mlt_ports *p)
         uint64_t at = d->dial ? mlt_dial_poll(d->dial).deadline_ns : when;
         when = at < when ? at : when;
     }
-    if (has_graves(p))
-        when = 1;
-    if (when != p->timer_ns)
-        mlt_loop_alarm(&p->timer, when == MLT_POLL_FOREVER ? 0 : when);
-    p->timer_ns = when;
+    mlt_loop_alarm(&p->timer, when == MLT_POLL_FOREVER ? 0 : when);
 }
 
-static void clear_graves(mlt_ports *p)
+static void ports_ring(mlt_loop_timer *timer)
 {
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&p->graves[0]))) {
-        port *at = mlt_container_of(l, port, link);
-        free(at->failed);
-        free(at);
-    }
-    while ((l = mlt_list_pop_front(&p->graves[1])))
-        free(mlt_container_of(l, rpc, link));
-    while ((l = mlt_list_pop_front(&p->graves[2]))) {
-        bond *b = mlt_container_of(l, bond, link);
-        mlt_broker_free(b->broker);
-        mlt_key_wipe(&b->key);
-        free(b->members);
-        free(b);
-    }
-}
-
-static void ports_timer_ready(mlt_loop_source *source, uint32_t events)
-{
-    mlt_ports *p = mlt_container_of(source, mlt_ports, timer);
-    uint64_t now = mlt_os_now_ns(), rings;
-    (void)!read(source->fd, &rings, sizeof rings);
-    p->timer_ns = 0;
-    clear_graves(p);
+    mlt_ports *p = mlt_container_of(timer, mlt_ports, timer);
+    uint64_t now = mlt_os_now_ns();
     for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next)
         ports_accept_all(mlt_container_of(l, port, link), now);
     for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
@@ -971,19 +911,10 @@ mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
     mlt_list_init(&p->ports);
     mlt_list_init(&p->desks);
     mlt_list_init(&p->bonds);
-    for (int i = 0; i < 3; i++)
-        mlt_list_init(&p->graves[i]);
-    const mlt_options *o = conf->options; // the texts have been read once
-    if (o->iface && mlt_iface_parse(&p->iface, o->iface, why, sizeof why) != MLT_OK)
-        mlt_quit(MLT_EXIT_USAGE, "--iface: %s", why);
-    if (o->port_range && mlt_iface_ports_parse(&p->range, o->port_range, why, sizeof why) != MLT_OK)
-        mlt_quit(MLT_EXIT_USAGE, "--port-range: %s", why);
+    mlt_connections_net(conf->options, &p->iface, &p->range);
     if (!conf->key && mlt_key_new(&p->own_key, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    p->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = ports_timer_ready};
-    if (p->timer.fd < 0 || !mlt_loop_add(conf->loop, &p->timer, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
+    p->timer.ring = ports_ring;
     return p;
 }
 
@@ -1007,7 +938,7 @@ void mlt_ports_free(mlt_ports *p, const char *why)
         bond *b = mlt_container_of(p->bonds.next, bond, link);
         if (why && b->count) {
             say_why(b, why);
-            close_line(b);
+            mlt_loop_close(&b->line);
         }
         end_bond(b);
     }
@@ -1015,9 +946,7 @@ void mlt_ports_free(mlt_ports *p, const char *why)
         close_port(mlt_container_of(p->ports.next, port, link), "the job has ended");
     while ((l = p->desks.next) != &p->desks)
         close_rpc(mlt_container_of(l, rpc, link));
-    clear_graves(p);
-    mlt_loop_remove(p->conf.loop, &p->timer);
-    close(p->timer.fd);
+    mlt_loop_alarm(&p->timer, 0);
     mlt_key_wipe(&p->own_key);
     free(p);
 }

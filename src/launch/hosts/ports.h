@@ -32,7 +32,6 @@ typedef struct mlt_ports_conf {
     const mlt_options *options;
     const mlt_key *key; // of the job; NULL: it has none, being on one host. Must outlive it
     const char *name;   // of this host
-    int loop;
     // A connection to another job. The descriptor stays the ports'.
     void (*link)(void *user, uint32_t proc, const mlt_ctl_link *link, int fd);
     // The job cannot go on; one sentence.
@@ -56,9 +55,6 @@ void mlt_ports_parted(mlt_ports *ports, uint32_t proc, uint64_t bond);
 
 // It has ended, in order or not: its ports are closed.
 void mlt_ports_gone(mlt_ports *ports, uint32_t proc, bool in_order);
-
-// Whoever waits in accept at that port, which is one of this host, gets an error with this sentence.
-void mlt_ports_fail(mlt_ports *ports, const char *port_name, const char *text);
 
 // ---- names of ports, for tests
 

@@ -70,10 +70,7 @@ static line *new_line(mlt_relay *r, uint32_t proc, uint32_t stream)
 
 static void shut(line *l)
 {
-    mlt_loop_remove(l->relay->conf.loop, &l->source);
-    if (l->source.fd >= 0)
-        close(l->source.fd);
-    l->source.fd = -1;
+    mlt_loop_close(&l->source);
     free(l->queue);
     l->queue = NULL;
     l->length = l->start = l->queue_room = 0;
@@ -82,9 +79,13 @@ static void shut(line *l)
 static void relay_tell(const mlt_relay *r, mlt_frame_type type, uint32_t proc, uint32_t stream,
                        const void *body, size_t bytes)
 {
-    mlt_frame frame = {
-        .type = type, .length = (uint32_t)bytes, .about = proc, .value = (int64_t)stream};
-    r->conf.send(r->conf.user, &frame, body);
+    mlt_frame frame = {.type = type,
+                       .length = (uint32_t)bytes,
+                       .from = r->conf.host,
+                       .to = MLT_FRAME_HEAD,
+                       .about = proc,
+                       .value = (int64_t)stream};
+    r->conf.send(r->conf.user, &frame, (char *)(uintptr_t)body);
 }
 
 // ---- Output
@@ -124,7 +125,7 @@ static void output_ready(mlt_loop_source *source, uint32_t events)
     line *l = mlt_container_of(source, line, source);
     (void)send_piece(l);
     if (l->source.fd >= 0 && l->room == 0)
-        mlt_loop_remove(l->relay->conf.loop, source);
+        mlt_loop_remove(source);
 }
 
 static void more_room(line *l, const mlt_frame *frame, const char *body)
@@ -139,7 +140,7 @@ static void more_room(line *l, const mlt_frame *frame, const char *body)
     if (l->relay->drains)
         drain_output(l);
     else if (l->room > 0)
-        (void)mlt_loop_add(l->relay->conf.loop, &l->source, EPOLLIN);
+        (void)mlt_loop_add(&l->source, EPOLLIN);
 }
 
 // ---- Input
@@ -167,7 +168,7 @@ static void relay_feed(line *l)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN) {
-            (void)mlt_loop_add(l->relay->conf.loop, &l->source, EPOLLOUT);
+            (void)mlt_loop_add(&l->source, EPOLLOUT);
             tell_taken(l);
             return;
         }
@@ -181,7 +182,7 @@ static void relay_feed(line *l)
         l->room += (uint64_t)n;
     }
     l->start = 0;
-    mlt_loop_remove(l->relay->conf.loop, &l->source);
+    mlt_loop_remove(&l->source);
     tell_taken(l);
     if (l->ends)
         shut(l);
@@ -262,7 +263,7 @@ void mlt_relay_add(mlt_relay *r, uint32_t proc, uint32_t stream, int fd)
     }
     l->room = r->window;
     r->open++;
-    (void)mlt_loop_add(r->conf.loop, &l->source, EPOLLIN);
+    (void)mlt_loop_add(&l->source, EPOLLIN);
 }
 
 void mlt_relay_take(mlt_relay *r, const mlt_frame *frame, const char *body)
@@ -292,7 +293,7 @@ void mlt_relay_drain(mlt_relay *r)
         if (!r->lines.slots[i].used)
             continue;
         line *l = (line *)r->lines.slots[i].word;
-        mlt_loop_remove(r->conf.loop, &l->source);
+        mlt_loop_remove(&l->source);
         if (l->stream != 0)
             drain_output(l);
         else

@@ -27,10 +27,10 @@ static inline uint64_t mlt_relay_window(uint32_t procs)
 }
 
 typedef struct mlt_relay_conf {
-    int loop;
     uint32_t procs; // of the job
-    // Sends a frame to the head. Only type, length, about and value are set.
-    void (*send)(void *user, const mlt_frame *frame, const void *body);
+    uint32_t host;  // this one
+    // Sends a frame to the head.
+    void (*send)(void *user, const mlt_frame *frame, char *body);
     void *user;
 } mlt_relay_conf;
 

@@ -10,17 +10,15 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "launch/agent.h"
+#include "launch/agent/agent.h"
 #include "launch/guard.h"
 #include "launch/hosts/agents.h"
-#include "launch/hosts/connections.h"
 #include "launch/hosts/frame.h"
 #include "launch/hosts/stage.h"
 #include "launch/hosts/task.h"
@@ -30,7 +28,6 @@
 #include "launch/say.h"
 #include "launch/spawn.h"
 #include "launch/sweep.h"
-#include "net/greet.h"
 #include "os/fd.h"
 #include "os/os.h"
 
@@ -38,9 +35,9 @@ enum { CHANNEL_FD = 10, SERVE_LAST_WORDS_MS = 2000, AGENTS_MS = 1500 };
 
 typedef struct serve {
     mlt_channel up;
-    mlt_loop_source signals, guard, timer;
+    mlt_loop_source signals, guard;
+    mlt_loop_timer timer;
     mlt_guard two;
-    int loop;
     uint32_t host, last; // which one this is, and the end of its range (launch/hosts/agents.h);
                          // MLT_FRAME_HEAD: not known yet
     bool placed, keyed;
@@ -51,15 +48,14 @@ typedef struct serve {
     mlt_stdio *io;
     mlt_agent *agent;
     mlt_agents *agents;
-    char *folder;                 // of --stage, in memory that the guard shares; "": none
-    mlt_stage_in *stage;          // NULL: nothing is staged
-    uint64_t staged;              // bytes of it that mpirun knows of
-    mlt_connections *connections; // NULL: all of the job is on this host
-    bool leaving;                 // all processes have ended, but their output may not be sent yet
-    bool over;                    // nothing is to be done any more
-    bool abandoned;               // ... as nobody is above
-    bool paused;                  // mpirun is stopped, and silent
-    uint32_t silent;              // ticks
+    char *folder;        // of --stage, in memory that the guard shares; "": none
+    mlt_stage_in *stage; // NULL: nothing is staged
+    uint64_t staged;     // bytes of it that mpirun knows of
+    bool leaving;        // all processes have ended, but their output may not be sent yet
+    bool over;           // nothing is to be done any more
+    bool abandoned;      // ... as nobody is above
+    bool paused;         // mpirun is stopped, and silent
+    uint32_t silent;     // ticks
 } serve;
 
 static serve *serve_self; // for messages
@@ -104,22 +100,8 @@ static void obey(serve *s, const mlt_frame *frame, const char *body)
     }
     if (stream && s->io)
         mlt_stdio_take(s->io, frame, body);
-    if (s->agent && frame->type == MLT_FRAME_SPAWNED)
-        mlt_agent_answer(s->agent, frame->value, body, frame->length);
-    else if (s->agent)
+    if (s->agent)
         mlt_agent_take(s->agent, frame, body);
-    if (s->connections)
-        mlt_connections_take(s->connections, frame, body);
-}
-
-// To the host or the head that it is for.
-static void serve_send_on(void *user, const mlt_frame *frame, const void *body)
-{
-    serve *s = user;
-    if (s->agents && mlt_agents_has(s->agents, frame->to))
-        mlt_agents_send(s->agents, frame, body);
-    else
-        serve_send_up(s, frame, body);
 }
 
 // True of a frame after which mpirun may say how the process ended.
@@ -134,71 +116,31 @@ static bool is_last_word(const mlt_frame *frame, const char *body)
     return head.type == MLT_CTL_ABORT || head.type == MLT_CTL_CRASH || head.type == MLT_CTL_EXIT;
 }
 
-// What the agent of this host tells. What a process has written before comes before it.
-static void serve_agent_tells(void *user, const mlt_frame *frame, char *body)
+// From the agent of this host, or from below. What a process has written comes before its last word.
+static void serve_pass_on(void *user, const mlt_frame *frame, char *body)
 {
     serve *s = user;
-    if (s->abandoned)
-        return; // processes that are killed now have not failed
-    if (is_last_word(frame, body))
-        mlt_stdio_hear(s->io, frame->about);
-    serve_send_up(s, frame, body);
-}
-
-// From below.
-static void serve_agents_tells(void *user, const mlt_frame *frame, char *body)
-{
-    serve *s = user;
-    if (frame->to == s->host)
+    if (frame->to == s->host) {
         obey(s, frame, body);
-    else
-        serve_send_on(s, frame, body);
-}
-
-static void serve_agents_line(void *user, uint32_t host, const char *text)
-{
-    mlt_frame frame = {.type = MLT_FRAME_SAY,
-                       .length = (uint32_t)strlen(text),
-                       .from = host,
-                       .to = MLT_FRAME_HEAD,
-                       .about = host};
-    serve_send_up(user, &frame, text);
-}
-
-// mlt_stdio_conf.send.
-static void serve_send_stream(void *user, const mlt_frame *frame, const void *body)
-{
-    serve *s = user;
-    mlt_frame whole = *frame;
-    whole.from = s->host;
-    serve_send_up(s, &whole, body);
+    } else if (s->agents && mlt_agents_has(s->agents, frame->to)) {
+        mlt_agents_send(s->agents, frame, body);
+    } else if (!s->abandoned) { // processes that are killed then have not failed
+        if (is_last_word(frame, body))
+            mlt_stdio_hear(s->io, frame->about);
+        serve_send_up(s, frame, body);
+    }
 }
 
 static mlt_stdio *serve_make_io(serve *s)
 {
     mlt_stdio_conf conf = {.options = &s->task.options,
                            .plan = &s->task.plan,
-                           .loop = s->loop,
                            .host = s->host,
                            .agent = true,
                            .dir = s->task.dir,
-                           .send = serve_send_stream,
+                           .send = serve_pass_on,
                            .user = s};
     return mlt_stdio_new(&conf);
-}
-
-static void serve_proc_gone(void *user, uint32_t proc)
-{
-    const serve *s = user;
-    if (s->connections)
-        mlt_connections_gone(s->connections, proc);
-}
-
-static void serve_link_wanted(void *user, uint32_t proc, uint32_t peer)
-{
-    const serve *s = user;
-    if (s->connections)
-        mlt_connections_want(s->connections, proc, peer);
 }
 
 // ---- The task
@@ -271,9 +213,7 @@ static void serve_start_agents(serve *s, size_t task_size)
                             .key = &s->key,
                             .task = s->task_bytes,
                             .task_size = task_size,
-                            .loop = s->loop,
-                            .take = serve_agents_tells,
-                            .line = serve_agents_line,
+                            .take = serve_pass_on,
                             .user = s};
     if (conf.first < conf.last)
         s->agents = mlt_agents_new(&conf);
@@ -288,35 +228,12 @@ static void serve_make_agent(serve *s)
                            .identity = s->task.identity,
                            .key = s->task.plan.host_count > 1 ? &s->key : NULL,
                            .cores = (uint32_t)mlt_os_cores(),
-                           .loop = s->loop,
                            .io = s->io,
                            .group = s->two.group,
-                           .tell = serve_agent_tells,
-                           .want = serve_link_wanted,
-                           .gone = serve_proc_gone,
+                           .send = serve_pass_on,
                            .user = s};
     s->agent = mlt_agent_new(&conf);
-    if (s->connections)
-        mlt_connections_join(s->connections, s->agent);
-    mlt_frame_ready ready = {.cores = conf.cores};
-    mlt_greet_types types = mlt_greet_types_here();
-    _Static_assert(sizeof ready.types == sizeof types, "copied");
-    memcpy(ready.types, &types, sizeof types);
-    serve_tell(s, MLT_FRAME_READY, 0, &ready, sizeof ready);
-}
-
-static void serve_make_connections(serve *s)
-{
-    mlt_connections_conf conf = {.options = &s->task.options,
-                                 .plan = &s->task.plan,
-                                 .host = s->host,
-                                 .identity = s->task.identity,
-                                 .key = &s->key,
-                                 .loop = s->loop,
-                                 .send = serve_send_on,
-                                 .user = s};
-    if (s->task.plan.host_count > 1)
-        s->connections = mlt_connections_new(&conf);
+    mlt_agent_tell_ready(s->agent);
 }
 
 // The host's part of the job, when its files are there.
@@ -327,7 +244,6 @@ static void get_ready(serve *s)
     for (size_t a = 0; a < s->task.options.app_count; a++)
         mlt_env_add_local(&s->task.options.apps[a].env);
     s->io = serve_make_io(s);
-    serve_make_connections(s);
     serve_make_agent(s);
 }
 
@@ -363,12 +279,13 @@ static void end_stage(serve *s)
     get_ready(s);
 }
 
-static void take_stage(serve *s, const char *bytes, size_t count)
+static void take_stage(serve *s, const mlt_frame *frame, const char *body)
 {
     char why[512];
     if (!s->stage || s->agent)
         return;
-    mlt_status status = mlt_stage_in_take(s->stage, bytes, count, why, sizeof why);
+    mlt_status status =
+        mlt_stage_in_take(s->stage, frame->value, body, frame->length, why, sizeof why);
     if (status < 0)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     uint64_t all = mlt_stage_in_bytes(s->stage);
@@ -424,7 +341,7 @@ static void serve_frame_came(mlt_channel *up, const mlt_frame *frame, char *body
     if (frame->to != s->host && frame->to != MLT_FRAME_ALL)
         return;
     if (frame->type == MLT_FRAME_STAGE)
-        take_stage(s, body, frame->length);
+        take_stage(s, frame, body);
     else
         obey(s, frame, body);
 }
@@ -452,7 +369,7 @@ static void serve_channel_ended(mlt_channel *up, const char *why)
 static void guard_gone(mlt_loop_source *source, uint32_t events)
 {
     serve *s = mlt_container_of(source, serve, guard);
-    mlt_loop_remove(s->loop, source);
+    mlt_loop_remove(source);
     abandon(s);
 }
 
@@ -481,12 +398,10 @@ static void serve_signals_ready(mlt_loop_source *source, uint32_t events)
     }
 }
 
-static void serve_timer_ready(mlt_loop_source *source, uint32_t events)
+static void serve_rings(mlt_loop_timer *timer)
 {
-    serve *s = mlt_container_of(source, serve, timer);
+    serve *s = mlt_container_of(timer, serve, timer);
     static const mlt_frame beat = {.type = MLT_FRAME_BEAT};
-    uint64_t count;
-    (void)!read(source->fd, &count, sizeof count);
     s->silent = s->up.heard || s->paused ? 0 : s->silent + 1;
     s->up.heard = false;
     int64_t limit = s->agent ? s->task.options.silent_ms : 10 * MLT_SILENT_MS;
@@ -505,7 +420,7 @@ static void dismiss_agents(serve *s)
     if (s->abandoned)
         mlt_agents_close(s->agents);
     while (mlt_agents_busy(s->agents) && (mlt_os_now_ns() < until || !s->abandoned))
-        mlt_loop_turn(s->loop); // the timer ends each turn
+        mlt_loop_turn(); // the timer ends each turn
     mlt_agents_kill(s->agents);
 }
 
@@ -525,17 +440,14 @@ static void take_channel(int *in, int *out)
 
 static void watch_all(serve *s, int in, int out)
 {
-    const struct timespec each = {.tv_nsec = MLT_AGENTS_BEAT_MS * 1000000L};
     s->guard = (mlt_loop_source){.fd = s->two.fd, .ready = guard_gone};
-    s->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = serve_timer_ready};
+    s->timer.ring = serve_rings;
     s->up = (mlt_channel){
         .take = serve_frame_came, .preface = bytes_missing, .ended = serve_channel_ended};
-    if (s->timer.fd < 0 ||
-        timerfd_settime(s->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
-        !mlt_loop_add(s->loop, &s->signals, EPOLLIN) ||
-        !mlt_loop_add(s->loop, &s->timer, EPOLLIN) || !mlt_loop_add(s->loop, &s->guard, EPOLLIN) ||
-        !mlt_channel_open(&s->up, s->loop, in, out))
+    mlt_loop_alarm_every(&s->timer, MLT_AGENTS_BEAT_MS * UINT64_C(1000000));
+    mlt_loop_need(&s->signals, EPOLLIN);
+    mlt_loop_need(&s->guard, EPOLLIN);
+    if (!mlt_channel_open(&s->up, in, out))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
 }
 
@@ -552,14 +464,14 @@ int mlt_agent_serve(void)
         mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "an agent (%s)", strerror(errno));
     mlt_guard_remove_folder(s.folder);
     mlt_guard_split(&s.two, &blocked, MLT_GUARD_AGENT);
-    s.loop = mlt_loop_new();
+    (void)mlt_loop_new();
     s.signals =
         (mlt_loop_source){.fd = mlt_spawn_signal_fd(&blocked), .ready = serve_signals_ready};
     watch_all(&s, in, out);
     serve_self = &s;
     mlt_say_to(serve_say, serve_quit);
     while (!s.over && !(s.leaving && (!s.io || mlt_stdio_drained(s.io))))
-        mlt_loop_turn(s.loop);
+        mlt_loop_turn();
     if (s.abandoned && s.agent)
         mlt_agent_take(s.agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1}, NULL);
     dismiss_agents(&s);

@@ -20,25 +20,12 @@
 #include "launch/program/libraries.h"
 #include "launch/say.h"
 
-enum { LONGEST_NAME = 255, MOST_FILES = 65536, PROGRAM = 0, LIBRARY, OTHER, KINDS };
-
-typedef struct begin_head {
-    char magic[8];
-    uint32_t files, unused;
-} begin_head;
-
-typedef struct file_head {
-    uint32_t app, kind, mode, name_length;
-    uint64_t size;
-} file_head;
-_Static_assert(sizeof(begin_head) == 16 && sizeof(file_head) == 24, "sent as they are");
-
-static const char stage_magic[8] = {'M', 'l', 't', 'S', 't', 'a', 'g', 'e'};
+enum { LONGEST_NAME = 255 };
 
 // ---- mpirun
 
 typedef struct file {
-    file_head head;
+    mlt_stage_file head;
     char *path;
     const char *name;
 } file;
@@ -47,12 +34,12 @@ struct mlt_stage_out {
     mlt_stage_out_conf conf;
     file *files;
     uint32_t count, room;
-    uint32_t next;    // the file that is sent now, or comes next
-    int fd;           // of the current one; -1: none is open
-    uint64_t left;    // bytes of the current one that are not sent yet
-    uint64_t sent;    // bytes of the stream
-    uint64_t total;   // ... in all
-    bool begun, over; // its head, its hash are sent
+    uint32_t next;  // the file that is sent now, or comes next
+    int fd;         // of the current one; -1: none is open
+    uint64_t left;  // bytes of the current one that are not sent yet
+    uint64_t sent;  // bytes of all frames
+    uint64_t total; // ... when all is sent
+    bool over;      // the end is sent
     uint64_t hash;
     uint64_t *kept; // [hosts]
     char progress[80];
@@ -77,7 +64,7 @@ static void add_file(mlt_stage_out *o, uint32_t app, uint32_t kind, char *path)
         mlt_quit(MLT_EXIT_USAGE, "--stage: '%s' is no file", path);
     for (uint32_t i = 0; i < o->count; i++)
         if (o->files[i].head.app == app && strcmp(o->files[i].name, name) == 0) {
-            if (kind == OTHER)
+            if (kind == MLT_STAGE_OTHER)
                 mlt_quit(MLT_EXIT_USAGE, "--stage-file: there are two files '%s'", name);
             free(path); // the first that was found is the one that the loader finds
             return;
@@ -86,11 +73,10 @@ static void add_file(mlt_stage_out *o, uint32_t app, uint32_t kind, char *path)
     o->files[o->count++] = (file){.head = {.app = app,
                                            .kind = kind,
                                            .mode = about.st_mode & 0777,
-                                           .name_length = (uint32_t)strlen(name),
                                            .size = (uint64_t)about.st_size},
                                   .path = path,
                                   .name = name};
-    o->total += sizeof(file_head) + strlen(name) + (uint64_t)about.st_size;
+    o->total += sizeof(mlt_stage_file) + strlen(name) + (uint64_t)about.st_size;
 }
 
 static void add_app(mlt_stage_out *o, uint32_t a)
@@ -103,23 +89,24 @@ static void add_app(mlt_stage_out *o, uint32_t a)
         free(whole);
         return;
     }
-    add_file(o, a, PROGRAM, whole);
+    add_file(o, a, MLT_STAGE_PROGRAM, whole);
     mlt_libraries libraries;
     mlt_libraries_find(&libraries, path, dir, options, app);
     for (size_t i = 0; i < libraries.count; i++)
-        add_file(o, a, LIBRARY, mlt_text_of("%s", libraries.paths[i]));
+        add_file(o, a, MLT_STAGE_LIBRARY, mlt_text_of("%s", libraries.paths[i]));
     mlt_libraries_fini(&libraries);
 }
 
-static void send_bytes(mlt_stage_out *o, const void *bytes, size_t count)
+static void stage_send(mlt_stage_out *o, int64_t what, const void *body, size_t length)
 {
     mlt_frame frame = {.type = MLT_FRAME_STAGE,
                        .from = MLT_FRAME_HEAD,
                        .to = MLT_FRAME_ALL,
-                       .length = (uint32_t)count};
-    o->hash = mlt_hash_on(o->hash, bytes, count);
-    o->sent += count;
-    o->conf.send(o->conf.user, &frame, bytes);
+                       .value = what,
+                       .length = (uint32_t)length};
+    o->hash = mlt_hash_on(o->hash, body, length);
+    o->sent += length;
+    mlt_agents_send(o->conf.agents, &frame, body);
 }
 
 static void send_file_head(mlt_stage_out *o)
@@ -130,8 +117,8 @@ static void send_file_head(mlt_stage_out *o)
     if (o->fd < 0)
         mlt_quit(MLT_EXIT_USAGE, "--stage: '%s' cannot be read: %s", f->path, strerror(errno));
     memcpy(bytes, &f->head, sizeof f->head);
-    memcpy(bytes + sizeof f->head, f->name, f->head.name_length);
-    send_bytes(o, bytes, sizeof f->head + f->head.name_length);
+    memcpy(bytes + sizeof f->head, f->name, strlen(f->name));
+    stage_send(o, MLT_STAGE_FILE, bytes, sizeof f->head + strlen(f->name));
     o->left = f->head.size;
 }
 
@@ -147,7 +134,7 @@ static void send_data(mlt_stage_out *o)
         mlt_quit(MLT_EXIT_USAGE, "--stage: '%s' cannot be read: %s", f->path,
                  n < 0 ? strerror(errno) : "it has become shorter");
     if (n > 0)
-        send_bytes(o, piece, (size_t)n);
+        stage_send(o, MLT_STAGE_DATA, piece, (size_t)n);
     o->left -= (uint64_t)n;
     if (o->left > 0)
         return;
@@ -170,15 +157,10 @@ static void send_more(mlt_stage_out *o)
 {
     uint64_t most = kept_by_all(o) + MLT_STAGE_AHEAD;
     while (!o->over && o->sent < most) {
-        if (!o->begun) {
-            begin_head head = {.files = o->count};
-            memcpy(head.magic, stage_magic, sizeof stage_magic);
-            o->begun = true;
-            send_bytes(o, &head, sizeof head);
-        } else if (o->next == o->count) {
+        if (o->next == o->count) {
             uint64_t hash = o->hash;
             o->over = true;
-            send_bytes(o, &hash, sizeof hash);
+            stage_send(o, MLT_STAGE_END, &hash, sizeof hash);
         } else if (o->fd < 0) {
             send_file_head(o);
         } else {
@@ -192,12 +174,12 @@ mlt_stage_out *mlt_stage_out_new(const mlt_stage_out_conf *conf)
     mlt_stage_out *o = mlt_take(1, sizeof *o);
     const mlt_texts *others = &conf->options->stage_files;
     *o = (mlt_stage_out){.conf = *conf, .fd = -1, .hash = MLT_HASH_FIRST};
-    o->total = sizeof(begin_head) + sizeof o->hash;
+    o->total = sizeof o->hash;
     o->kept = mlt_take(conf->plan->host_count, sizeof *o->kept);
     for (uint32_t a = 0; a < conf->options->app_count; a++)
         add_app(o, a);
     for (size_t i = 0; i < others->count; i++)
-        add_file(o, MLT_STAGE_ALL, OTHER, mlt_text_of("%s", others->items[i]));
+        add_file(o, MLT_STAGE_ALL, MLT_STAGE_OTHER, mlt_text_of("%s", others->items[i]));
     send_more(o);
     return o;
 }
@@ -355,18 +337,12 @@ bool mlt_stage_folder_new(char folder[MLT_STAGE_FOLDER], char *why, size_t why_s
 
 // ---- What an agent gets
 
-typedef enum in_state { IN_BEGIN, IN_HEAD, IN_NAME, IN_DATA, IN_HASH, IN_DONE } in_state;
-
 struct mlt_stage_in {
     char *folder;
     size_t apps;
-    in_state state;
-    uint32_t files;                                 // that are still to come
-    char got[sizeof(file_head) + LONGEST_NAME + 1]; // of something that is not complete
-    size_t count, wanted;
-    file_head head;
     uint64_t left; // bytes of the current file
-    int fd;
+    int fd;        // -1: there is none
+    bool done;
     uint64_t bytes, hash;
     char **folders, **programs; // [apps]
     char *all;                  // folder of files for all apps
@@ -375,11 +351,8 @@ struct mlt_stage_in {
 mlt_stage_in *mlt_stage_in_new(const char *folder, size_t apps)
 {
     mlt_stage_in *in = mlt_take(1, sizeof *in);
-    *in = (mlt_stage_in){.folder = mlt_text_of("%s", folder),
-                         .apps = apps,
-                         .wanted = sizeof(begin_head),
-                         .fd = -1,
-                         .hash = MLT_HASH_FIRST};
+    *in = (mlt_stage_in){
+        .folder = mlt_text_of("%s", folder), .apps = apps, .fd = -1, .hash = MLT_HASH_FIRST};
     in->folders = mlt_take(apps, sizeof *in->folders);
     in->programs = mlt_take(apps, sizeof *in->programs);
     return in;
@@ -402,47 +375,10 @@ void mlt_stage_in_free(mlt_stage_in *in)
     free(in);
 }
 
-static void enter(mlt_stage_in *in, in_state state, size_t wanted)
-{
-    in->state = state;
-    in->count = 0;
-    in->wanted = wanted;
-}
-
-static void expect_file(mlt_stage_in *in)
-{
-    bool more = in->files > 0;
-    enter(in, more ? IN_HEAD : IN_HASH, more ? sizeof(file_head) : sizeof in->hash);
-}
-
 static mlt_status stage_damaged(char *why, size_t why_size, const char *what)
 {
     snprintf(why, why_size, "--stage: the files that mpirun sends are damaged: %s", what);
     return MLT_ERR_INVALID;
-}
-
-static mlt_status got_begin(mlt_stage_in *in, char *why, size_t why_size)
-{
-    begin_head head;
-    memcpy(&head, in->got, sizeof head);
-    if (memcmp(head.magic, stage_magic, sizeof stage_magic) != 0 || head.files > MOST_FILES)
-        return stage_damaged(why, why_size, "they do not begin as they should");
-    in->files = head.files;
-    expect_file(in);
-    return MLT_PENDING;
-}
-
-static mlt_status got_head(mlt_stage_in *in, char *why, size_t why_size)
-{
-    memcpy(&in->head, in->got, sizeof in->head);
-    const file_head *h = &in->head;
-    bool for_app = h->app < in->apps && h->kind != OTHER;
-    bool for_all = h->app == MLT_STAGE_ALL && h->kind == OTHER;
-    if ((!for_app && !for_all) || h->kind >= KINDS || h->name_length == 0 ||
-        h->name_length > LONGEST_NAME || h->size > INT64_MAX)
-        return stage_damaged(why, why_size, "a file is not described as it should");
-    enter(in, IN_NAME, h->name_length);
-    return MLT_PENDING;
 }
 
 // The folder of an app's files, or of those for all.
@@ -468,99 +404,78 @@ static void end_file(mlt_stage_in *in)
 {
     close(in->fd);
     in->fd = -1;
-    in->files--;
-    expect_file(in);
 }
 
-static mlt_status got_name(mlt_stage_in *in, char *why, size_t why_size)
+static bool is_file_name(const char *name, size_t length)
 {
-    const file_head *h = &in->head;
-    char *name = in->got;
-    name[h->name_length] = '\0';
-    if (strlen(name) != h->name_length || strchr(name, '/') || strcmp(name, ".") == 0 ||
-        strcmp(name, "..") == 0)
+    return length > 0 && length <= LONGEST_NAME && strlen(name) == length && !strchr(name, '/') &&
+           strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static mlt_status take_file(mlt_stage_in *in, const char *body, size_t length, char *why,
+                            size_t why_size)
+{
+    mlt_stage_file head = {0};
+    memcpy(&head, body, length < sizeof head ? length : sizeof head);
+    bool other = head.kind == MLT_STAGE_OTHER;
+    if (length < sizeof head || head.kind > MLT_STAGE_OTHER ||
+        (other ? head.app != MLT_STAGE_ALL : head.app >= in->apps) || head.size > INT64_MAX)
+        return stage_damaged(why, why_size, "a file is not described as it should");
+    char *name = mlt_text_of("%.*s", (int)(length - sizeof head), body + sizeof head);
+    if (!is_file_name(name, length - sizeof head)) {
+        free(name);
         return stage_damaged(why, why_size, "a file has a name that no file has");
-    char *path = mlt_text_of("%s/%s", folder_of(in, h->app), name);
+    }
+    char *path = mlt_text_of("%s/%s", folder_of(in, head.app), name);
+    free(name);
     in->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                  (mode_t)(h->mode & 0777) | 0600);
-    if (in->fd >= 0 && h->kind == PROGRAM) {
-        free(in->programs[h->app]);
-        in->programs[h->app] = path;
-    } else {
+                  (mode_t)(head.mode & 0777) | 0600);
+    in->left = head.size;
+    if (in->fd < 0 || head.kind != MLT_STAGE_PROGRAM) {
         free(path);
+    } else {
+        free(in->programs[head.app]);
+        in->programs[head.app] = path;
     }
     if (in->fd < 0)
         return cannot_keep(in, why, why_size);
-    in->left = h->size;
-    in->state = IN_DATA;
     if (in->left == 0)
         end_file(in);
     return MLT_PENDING;
 }
 
-static mlt_status got_hash(mlt_stage_in *in, uint64_t right, char *why, size_t why_size)
+static mlt_status take_data(mlt_stage_in *in, const char *body, size_t length, char *why,
+                            size_t why_size)
 {
-    uint64_t hash;
-    memcpy(&hash, in->got, sizeof hash);
-    if (hash != right)
-        return stage_damaged(why, why_size, "their hash is wrong");
-    in->state = IN_DONE;
-    return MLT_OK;
-}
-
-static mlt_status got_all(mlt_stage_in *in, uint64_t hash_before, char *why, size_t why_size)
-{
-    switch (in->state) {
-    case IN_BEGIN:
-        return got_begin(in, why, why_size);
-    case IN_HEAD:
-        return got_head(in, why, why_size);
-    case IN_NAME:
-        return got_name(in, why, why_size);
-    default:
-        return got_hash(in, hash_before, why, why_size);
-    }
-}
-
-// Takes some of the bytes, at least one; *taken says how many.
-static mlt_status take_some(mlt_stage_in *in, const char *bytes, size_t count, size_t *taken,
-                            char *why, size_t why_size)
-{
-    if (in->state == IN_DONE)
+    if (length > in->left)
         return stage_damaged(why, why_size, "more comes than should");
-    if (in->state == IN_DATA) {
-        size_t most = in->left < count ? (size_t)in->left : count;
-        ssize_t n = write(in->fd, bytes, most);
+    in->left -= length;
+    while (length > 0) {
+        ssize_t n = write(in->fd, body, length);
         if (n < 0 && errno != EINTR)
             return cannot_keep(in, why, why_size);
-        *taken = n < 0 ? 0 : (size_t)n;
-        in->hash = mlt_hash_on(in->hash, bytes, *taken);
-        in->left -= *taken;
-        if (in->left == 0)
-            end_file(in);
-        return MLT_PENDING;
+        body += n < 0 ? 0 : n;
+        length -= n < 0 ? 0 : (size_t)n;
     }
-    size_t most = in->wanted - in->count;
-    *taken = most < count ? most : count;
-    memcpy(in->got + in->count, bytes, *taken);
-    in->count += *taken;
-    if (in->state != IN_HASH)
-        in->hash = mlt_hash_on(in->hash, bytes, *taken);
-    return in->count == in->wanted ? got_all(in, in->hash, why, why_size) : MLT_PENDING;
+    if (in->left == 0)
+        end_file(in);
+    return MLT_PENDING;
 }
 
-mlt_status mlt_stage_in_take(mlt_stage_in *in, const char *bytes, size_t count, char *why,
-                             size_t why_size)
+mlt_status mlt_stage_in_take(mlt_stage_in *in, int64_t what, const char *body, size_t length,
+                             char *why, size_t why_size)
 {
-    mlt_status status = in->state == IN_DONE ? MLT_OK : MLT_PENDING;
-    while (count > 0 && status >= 0) {
-        size_t taken = 0;
-        status = take_some(in, bytes, count, &taken, why, why_size);
-        bytes += taken;
-        count -= taken;
-        in->bytes += taken;
+    bool data = what == MLT_STAGE_DATA;
+    if (in->done || data != (in->fd >= 0) || what < MLT_STAGE_FILE || what > MLT_STAGE_END)
+        return stage_damaged(why, why_size, "they do not come in their order");
+    in->bytes += length;
+    if (what == MLT_STAGE_END) {
+        in->done = length == sizeof in->hash && memcmp(body, &in->hash, length) == 0;
+        return in->done ? MLT_OK : stage_damaged(why, why_size, "their hash is wrong");
     }
-    return status;
+    in->hash = mlt_hash_on(in->hash, body, length);
+    return data ? take_data(in, body, length, why, why_size)
+                : take_file(in, body, length, why, why_size);
 }
 
 uint64_t mlt_stage_in_bytes(const mlt_stage_in *in)

@@ -3,16 +3,11 @@
 // see mpirun's files, through the agents' channels. Each host keeps them in a private folder, which
 // is removed when its agent ends.
 //
-// What travels is one stream of bytes for all hosts, in STAGE frames; numbers are little-endian:
+// For all hosts the same STAGE frames come, whose value says what they are:
 //
-//     "MltStage"; 4 bytes: number of files; 4: 0
-//     each file:  4  app, or MLT_STAGE_ALL
-//                 4  kind: 0 program, 1 library, 2 other
-//                 4  mode, of which the lower nine bits count
-//                 4  bytes of its name, 1 to 255
-//                 8  bytes of its data
-//                    the name, without a slash; the data
-//     8  hash of everything before
+//     FILE   the next file: mlt_stage_file and its name, without a slash
+//     DATA   the next bytes of its data
+//     END    there are no more files; body: uint64_t, the hash of all names and data
 //
 // A host tells how much it has kept (STAGED), and mpirun is never further ahead of the slowest than
 // MLT_STAGE_AHEAD: so the memory of all agents between is bounded.
@@ -27,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "launch/hosts/frame.h"
+#include "launch/hosts/agents.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
 
@@ -38,6 +33,18 @@ enum {
 };
 #define MLT_STAGE_ALL UINT32_MAX
 
+enum { MLT_STAGE_FILE, MLT_STAGE_DATA, MLT_STAGE_END }; // value of a STAGE frame
+
+enum { MLT_STAGE_PROGRAM, MLT_STAGE_LIBRARY, MLT_STAGE_OTHER }; // kinds of files
+
+typedef struct mlt_stage_file {
+    uint32_t app, kind; // app: or MLT_STAGE_ALL
+    uint32_t mode;      // of which the lower nine bits count
+    uint32_t unused;
+    uint64_t size;
+} mlt_stage_file;
+_Static_assert(sizeof(mlt_stage_file) == 24, "sent as it is");
+
 // ---- mpirun
 
 typedef struct mlt_stage_out mlt_stage_out;
@@ -47,15 +54,14 @@ typedef struct mlt_stage_out_conf {
     const mlt_placement *plan;
     const char *const *paths; // [apps]: the programs
     uint32_t head_host;       // which needs nothing; MLT_FRAME_HEAD: there is none
-    void (*send)(void *user, const mlt_frame *frame, const void *body); // to all hosts
-    void *user;
+    mlt_agents *agents;       // of all other hosts
 } mlt_stage_out_conf;
 
 // Opens the files and sends the first pieces. Ends mpirun if a file cannot be read.
 mlt_stage_out *mlt_stage_out_new(const mlt_stage_out_conf *conf);
 void mlt_stage_out_free(mlt_stage_out *out); // NULL is fine
 
-// A host has kept so many bytes of the stream. Ends mpirun if a file cannot be read any more.
+// A host has kept so many bytes of all frames. Ends mpirun if a file cannot be read any more.
 void mlt_stage_out_kept(mlt_stage_out *out, uint32_t host, int64_t bytes);
 
 // "12.5 of 80 MiB are copied", or "" when all is.
@@ -77,12 +83,12 @@ void mlt_stage_folder_remove(const char *folder);
 mlt_stage_in *mlt_stage_in_new(const char *folder, size_t apps);
 void mlt_stage_in_free(mlt_stage_in *in); // the files stay; NULL is fine
 
-// The next bytes. MLT_PENDING: more are to come. MLT_OK: all files are there, and right. Others: a
+// The next frame. MLT_PENDING: more are to come. MLT_OK: all files are there, and right. Others: a
 // message in why.
-mlt_status mlt_stage_in_take(mlt_stage_in *in, const char *bytes, size_t count, char *why,
-                             size_t why_size) MLT_MUST_CHECK;
+mlt_status mlt_stage_in_take(mlt_stage_in *in, int64_t what, const char *body, size_t length,
+                             char *why, size_t why_size) MLT_MUST_CHECK;
 
-// Bytes of the stream so far.
+// Bytes of all frames so far.
 uint64_t mlt_stage_in_bytes(const mlt_stage_in *in);
 
 // The folder with the other files, which may be none.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as the files of --stage, in pieces of any size: refused with one line, or files that lie
-// where they should. Nothing is ever made outside of the folder.
+// Any frames as the files of --stage: refused with one line, or files that lie where they should.
+// Nothing is ever made outside of the folder.
 //
-// The input: a byte, the size of the pieces; then the stream.
+// The input: frames, each of a byte that says what it is, a byte of length, and that many bytes.
 #include "launch/hosts/stage.h"
 
 #include <dirent.h>
@@ -57,17 +57,17 @@ static void check_files(const mlt_stage_in *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    uint8_t piece = 0;
     char why[512] = "";
     make_folder();
-    fuzz_take(&data, &size, &piece, 1);
     mlt_stage_in *in = mlt_stage_in_new(folder, APPS);
     mlt_status status = MLT_PENDING;
     while (size > 0 && status >= 0) {
-        size_t n = piece == 0 || piece > size ? size : piece;
-        status = mlt_stage_in_take(in, (const char *)data, n, why, sizeof why);
-        data += n;
-        size -= n;
+        uint8_t what = 0, length = 0;
+        char body[UINT8_MAX];
+        fuzz_take(&data, &size, &what, 1);
+        fuzz_take(&data, &size, &length, 1);
+        fuzz_take(&data, &size, body, length); // what the input does not have is 0
+        status = mlt_stage_in_take(in, what, body, length, why, sizeof why);
     }
     if (status < 0)
         fuzz_check_sentence(why, sizeof why);

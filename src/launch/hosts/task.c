@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/hosts/task.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,31 +32,21 @@ typedef struct run {
     uint32_t app, host, hosts, each, workers, ranks;
 } run;
 
-enum { NO_TEXT = -1 };
+// The lists: {identity, head_host, dir, flags, numbers, texts}, {name and user of each host}, {numbers
+// of each run}, and for each app {argv}, {environment}, {dir, path}. A text that may be NULL is "" then,
+// and has a plus before it otherwise.
+enum { TASK_HEAD, TASK_HOSTS, TASK_RUNS, TASK_APPS, APP_LISTS = 3, RUN_NUMBERS = 6 };
 
 // ---- Writing
 
-static void put_number(mlt_text *to, uint64_t n)
+static void task_put_number(mlt_texts *to, uint64_t n)
 {
-    mlt_text_put(to, &n, sizeof n);
+    mlt_texts_add(to, mlt_text_of("%llu", (unsigned long long)n));
 }
 
-static void hosts_task_put_text(mlt_text *to, const char *text)
+static void task_put_text(mlt_texts *to, const char *text)
 {
-    int32_t length = text ? (int32_t)strlen(text) : NO_TEXT;
-    mlt_text_put(to, &length, sizeof length);
-    if (text)
-        mlt_text_put(to, text, (size_t)length);
-}
-
-static void put_list(mlt_text *to, char *const *items)
-{
-    uint32_t count = 0;
-    while (items && items[count])
-        count++;
-    put_number(to, count);
-    for (uint32_t i = 0; i < count; i++)
-        hosts_task_put_text(to, items[i]);
+    mlt_texts_add(to, text ? mlt_text_of("+%s", text) : mlt_text_of("%s", ""));
 }
 
 static bool same_kind(const mlt_placement_proc *p, const mlt_placement_proc *q)
@@ -86,141 +77,114 @@ static uint32_t find_run(const mlt_placement *plan, uint32_t p, run *out)
     }
 }
 
-static void put_plan(mlt_text *to, const mlt_placement *plan)
+static void put_plan(mlt_texts *hosts, mlt_texts *runs, const mlt_placement *plan)
 {
-    run *runs = NULL;
-    uint32_t count = 0, room = 0;
-    for (uint32_t p = 0; p < plan->proc_count;) {
-        MLT_ARRAY_WANT(runs, count + 1, room);
-        p = find_run(plan, p, &runs[count++]);
-    }
-    put_number(to, plan->host_count);
     for (uint32_t h = 0; h < plan->host_count; h++) {
-        hosts_task_put_text(to, plan->hosts[h].host.name);
-        hosts_task_put_text(to, plan->hosts[h].host.user);
+        mlt_texts_add(hosts, mlt_text_of("%s", plan->hosts[h].host.name));
+        task_put_text(hosts, plan->hosts[h].host.user);
     }
-    put_number(to, count);
-    mlt_text_put(to, runs, count * sizeof *runs);
-    free(runs);
+    for (uint32_t p = 0; p < plan->proc_count;) {
+        run kind;
+        p = find_run(plan, p, &kind);
+        const uint32_t numbers[RUN_NUMBERS] = {kind.app,  kind.host,    kind.hosts,
+                                               kind.each, kind.workers, kind.ranks};
+        for (int i = 0; i < RUN_NUMBERS; i++)
+            task_put_number(runs, numbers[i]);
+    }
 }
 
-static void put_app(mlt_text *to, const mlt_options *options, const mlt_app *app)
+static void put_app(mlt_texts lists[APP_LISTS], const mlt_options *options, const mlt_app *app)
 {
     mlt_env env;
-    mlt_texts sent = {NULL, 0};
     mlt_env_collect(&env, options, app);
+    for (char **word = app->argv; *word; word++)
+        mlt_texts_add(&lists[0], mlt_text_of("%s", *word));
     for (size_t i = 0; i < env.common; i++)
         if (!mlt_env_is_local(env.items[i], options, app))
-            mlt_texts_add(&sent, env.items[i]);
-    put_list(to, app->argv);
-    put_list(to, sent.items);
-    hosts_task_put_text(to, app->dir);
-    hosts_task_put_text(to, app->path);
-    free(sent.items);
+            mlt_texts_add(&lists[1], mlt_text_of("%s", env.items[i]));
+    task_put_text(&lists[2], app->dir);
+    task_put_text(&lists[2], app->path);
     mlt_env_fini(&env);
+}
+
+static void put_head(mlt_texts *to, const mlt_task *task)
+{
+    const mlt_options *o = &task->options;
+    task_put_number(to, task->identity);
+    task_put_number(to, task->head_host);
+    task_put_text(to, task->dir);
+#define PUT(member) task_put_number(to, o->member);
+    FLAGS(PUT)
+#undef PUT
+#define PUT(member) task_put_number(to, (uint64_t)(int64_t)o->member);
+    NUMBERS(PUT)
+#undef PUT
+#define PUT(member) task_put_text(to, o->member);
+    TEXTS(PUT)
+#undef PUT
 }
 
 char *mlt_task_pack(const mlt_task *task, size_t *size)
 {
     const mlt_options *o = &task->options;
-    mlt_text to = {0};
-    put_number(&to, task->identity);
-    put_number(&to, task->head_host);
-    hosts_task_put_text(&to, task->dir);
-#define PUT(member) put_number(&to, o->member);
-    FLAGS(PUT)
-#undef PUT
-#define PUT(member) hosts_task_put_text(&to, o->member);
-    TEXTS(PUT)
-#undef PUT
-#define PUT(member) put_number(&to, (uint64_t)(int64_t)o->member);
-    NUMBERS(PUT)
-#undef PUT
-    put_plan(&to, &task->plan);
-    put_number(&to, o->app_count);
+    uint32_t count = TASK_APPS + APP_LISTS * (uint32_t)o->app_count;
+    mlt_texts *texts = mlt_take(count, sizeof *texts);
+    static char *none[] = {NULL};
+    put_head(&texts[TASK_HEAD], task);
+    put_plan(&texts[TASK_HOSTS], &texts[TASK_RUNS], &task->plan);
     for (size_t a = 0; a < o->app_count; a++)
-        put_app(&to, o, &o->apps[a]);
-    *size = to.length;
-    return to.text;
+        put_app(&texts[TASK_APPS + APP_LISTS * a], o, &o->apps[a]);
+    mlt_lists lists = {.items = mlt_take(count, sizeof *lists.items), .count = count};
+    for (uint32_t i = 0; i < count; i++)
+        lists.items[i] = texts[i].items ? texts[i].items : none;
+    char *packed = mlt_lists_pack(&lists, size);
+    if (!packed)
+        mlt_no_room("a task");
+    for (uint32_t i = 0; i < count; i++)
+        mlt_texts_free(&texts[i]);
+    free(lists.items);
+    free(texts);
+    return packed;
 }
 
 // ---- Reading
 
 typedef struct hosts_task_reader {
-    const char *at, *end;
+    char **at;       // the next text of a list
     const char *why; // NULL: all was well so far
     uint32_t room;   // of the plan's processes
 } hosts_task_reader;
 
-static bool hosts_task_damaged(hosts_task_reader *r, const char *why)
+static void hosts_task_damaged(hosts_task_reader *r, const char *why)
 {
     if (!r->why)
         r->why = why;
-    r->at = r->end;
-    return false;
 }
 
-static bool hosts_task_take(hosts_task_reader *r, void *out, size_t size)
+static char *task_next(hosts_task_reader *r)
 {
-    memset(out, 0, size);
-    if ((size_t)(r->end - r->at) < size)
-        return hosts_task_damaged(r, "it is cut");
-    memcpy(out, r->at, size);
-    r->at += size;
-    return true;
+    static char nothing[] = "";
+    if (*r->at)
+        return *r->at++;
+    hosts_task_damaged(r, "it is cut");
+    return nothing;
 }
 
-static uint64_t hosts_task_take_number(hosts_task_reader *r)
+static uint64_t task_number(hosts_task_reader *r, uint64_t most)
 {
-    uint64_t n;
-    (void)hosts_task_take(r, &n, sizeof n);
-    return n;
+    char *end, *text = task_next(r);
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (!errno && end != text && !*end && n <= most)
+        return n;
+    hosts_task_damaged(r, "it has a wrong number");
+    return 0;
 }
 
-// A number of things of which each takes a byte or more.
-static uint32_t hosts_task_take_count(hosts_task_reader *r, uint64_t least, uint64_t most)
+static char *task_text(hosts_task_reader *r)
 {
-    uint64_t n = hosts_task_take_number(r);
-    if (n < least || n > most || n > (size_t)(r->end - r->at)) {
-        (void)hosts_task_damaged(r, "it has a wrong number");
-        return 0;
-    }
-    return (uint32_t)n;
-}
-
-static char *hosts_task_take_text(hosts_task_reader *r)
-{
-    int32_t length;
-    if (!hosts_task_take(r, &length, sizeof length) || length == NO_TEXT)
-        return NULL;
-    if (length < 0 || length > r->end - r->at || memchr(r->at, '\0', (size_t)length)) {
-        (void)hosts_task_damaged(r, "it has a wrong text");
-        return NULL;
-    }
-    char *text = mlt_take((size_t)length + 1, 1);
-    memcpy(text, r->at, (size_t)length);
-    r->at += length;
-    return text;
-}
-
-static char *take_some_text(hosts_task_reader *r)
-{
-    char *text = hosts_task_take_text(r);
-    if (!text)
-        (void)hosts_task_damaged(r, "a text is missing");
-    return text;
-}
-
-static mlt_texts take_list(hosts_task_reader *r, uint32_t least)
-{
-    mlt_texts list = {NULL, 0};
-    uint32_t count = hosts_task_take_count(r, least, UINT32_MAX);
-    for (uint32_t i = 0; i < count && !r->why; i++) {
-        char *text = take_some_text(r);
-        if (text)
-            mlt_texts_add(&list, text);
-    }
-    return list;
+    char *text = task_next(r);
+    return *text == '+' ? text + 1 : NULL;
 }
 
 static void add_procs(hosts_task_reader *r, mlt_placement *plan, const run *kind, uint32_t host)
@@ -230,7 +194,7 @@ static void add_procs(hosts_task_reader *r, mlt_placement *plan, const run *kind
         if (on->workers > MLT_JOB_MAX_WORKERS - kind->workers ||
             plan->workers > MLT_PLACEMENT_MAX_WORKERS - kind->workers ||
             plan->ranks > INT32_MAX - kind->ranks) {
-            (void)hosts_task_damaged(r, "it has too many processes");
+            hosts_task_damaged(r, "it has too many processes");
             return;
         }
         MLT_ARRAY_WANT(plan->procs, plan->proc_count + 1, r->room);
@@ -249,47 +213,70 @@ static void add_procs(hosts_task_reader *r, mlt_placement *plan, const run *kind
     }
 }
 
-static void take_plan(hosts_task_reader *r, mlt_placement *plan)
+static void take_plan(hosts_task_reader *r, const mlt_lists *lists, mlt_placement *plan)
 {
-    plan->host_count = hosts_task_take_count(r, 1, MLT_HOSTS_MOST);
+    size_t hosts = mlt_lists_length(lists->items[TASK_HOSTS]) / 2;
+    plan->host_count = hosts <= MLT_HOSTS_MOST ? (uint32_t)hosts : 0;
     plan->hosts = mlt_take(plan->host_count, sizeof *plan->hosts);
-    for (uint32_t h = 0; h < plan->host_count && !r->why; h++)
-        plan->hosts[h].host =
-            (mlt_hosts_entry){.name = take_some_text(r), .user = hosts_task_take_text(r)};
-    uint32_t runs = hosts_task_take_count(r, 1, MLT_PLACEMENT_MAX_WORKERS);
-    for (uint32_t i = 0; i < runs && !r->why; i++) {
-        run kind;
-        if (!hosts_task_take(r, &kind, sizeof kind))
-            return;
+    r->at = lists->items[TASK_HOSTS];
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        plan->hosts[h].host = (mlt_hosts_entry){.name = task_next(r), .user = task_text(r)};
+    r->at = lists->items[TASK_RUNS];
+    while (*r->at && !r->why) {
+        uint32_t numbers[RUN_NUMBERS];
+        for (int i = 0; i < RUN_NUMBERS; i++)
+            numbers[i] = (uint32_t)task_number(r, INT32_MAX);
+        run kind = {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
         if (kind.workers == 0 || kind.workers > MLT_JOB_MAX_WORKERS || kind.ranks < kind.workers ||
-            kind.ranks > INT32_MAX || kind.hosts == 0 || kind.hosts > plan->host_count ||
-            kind.host > plan->host_count - kind.hosts) {
-            (void)hosts_task_damaged(r, "its plan is wrong");
-            return;
-        }
+            kind.hosts == 0 || kind.hosts > plan->host_count ||
+            kind.host > plan->host_count - kind.hosts)
+            hosts_task_damaged(r, "its plan is wrong");
         for (uint32_t h = 0; h < kind.hosts && !r->why; h++)
             add_procs(r, plan, &kind, kind.host + h);
     }
 }
 
-static void take_apps(hosts_task_reader *r, mlt_options *o)
+static void take_apps(hosts_task_reader *r, const mlt_lists *lists, mlt_options *o)
 {
-    o->app_count = hosts_task_take_count(r, 1, UINT32_MAX);
+    o->app_count = (lists->count - TASK_APPS) / APP_LISTS;
     o->apps = mlt_take(o->app_count, sizeof *o->apps);
-    for (size_t a = 0; a < o->app_count && !r->why; a++) {
+    for (size_t a = 0; a < o->app_count; a++) {
+        char ***of = &lists->items[TASK_APPS + APP_LISTS * a];
         mlt_app *app = &o->apps[a];
-        app->argv = take_list(r, 1).items;
-        app->env = take_list(r, 0);
+        app->argv = of[0];
+        for (char **variable = of[1]; *variable; variable++)
+            mlt_texts_add(&app->env, *variable);
         app->env_mode = MLT_ENV_NONE;
-        app->dir = hosts_task_take_text(r);
-        app->path = hosts_task_take_text(r);
+        r->at = of[2];
+        app->dir = task_text(r);
+        app->path = task_text(r);
+        if (!app->argv[0])
+            hosts_task_damaged(r, "a program is missing");
     }
+}
+
+static void take_head(hosts_task_reader *r, const mlt_lists *lists, mlt_task *task)
+{
+    mlt_options *o = &task->options;
+    r->at = lists->items[TASK_HEAD];
+    task->identity = task_number(r, UINT64_MAX);
+    task->head_host = (uint32_t)task_number(r, UINT32_MAX);
+    task->dir = task_text(r);
+#define TAKE(member) o->member = task_number(r, 1) != 0;
+    FLAGS(TAKE)
+#undef TAKE
+#define TAKE(member) o->member = (int64_t)task_number(r, UINT64_MAX);
+    NUMBERS(TAKE)
+#undef TAKE
+#define TAKE(member) o->member = task_text(r);
+    TEXTS(TAKE)
+#undef TAKE
 }
 
 static void hosts_task_check(hosts_task_reader *r, const mlt_task *task, uint32_t host)
 {
     const mlt_placement *plan = &task->plan;
-    bool right = plan->proc_count > 0 && host < plan->host_count && r->at == r->end && !r->why;
+    bool right = plan->proc_count > 0 && host < plan->host_count && !r->why;
     for (uint32_t p = 0; right && p < plan->proc_count; p++)
         right = plan->procs[p].app < task->options.app_count;
     for (uint32_t h = 0; right && h < plan->host_count; h++)
@@ -298,29 +285,23 @@ static void hosts_task_check(hosts_task_reader *r, const mlt_task *task, uint32_
         for (size_t i = 0; right && i < task->options.apps[a].env.count; i++)
             right = strchr(task->options.apps[a].env.items[i], '=');
     if (!right || !task->dir)
-        (void)hosts_task_damaged(r, "it does not fit together");
+        hosts_task_damaged(r, "it does not fit together");
 }
 
 bool mlt_task_unpack(mlt_task *task, uint32_t host, const char *bytes, size_t size, char *why,
                      size_t why_size)
 {
-    hosts_task_reader r = {.at = bytes, .end = bytes + size};
-    *task = (mlt_task){.identity = hosts_task_take_number(&r)};
-    mlt_options *o = &task->options;
-    task->head_host = (uint32_t)hosts_task_take_number(&r);
-    task->dir = hosts_task_take_text(&r);
-#define TAKE(member) o->member = hosts_task_take_number(&r) != 0;
-    FLAGS(TAKE)
-#undef TAKE
-#define TAKE(member) o->member = hosts_task_take_text(&r);
-    TEXTS(TAKE)
-#undef TAKE
-#define TAKE(member) o->member = (int64_t)hosts_task_take_number(&r);
-    NUMBERS(TAKE)
-#undef TAKE
-    take_plan(&r, &task->plan);
-    take_apps(&r, o);
-    hosts_task_check(&r, task, host);
+    hosts_task_reader r = {.why = NULL};
+    *task = (mlt_task){.identity = 0};
+    if (!mlt_lists_unpack(&task->lists, bytes, size) || task->lists.count <= TASK_APPS ||
+        (task->lists.count - TASK_APPS) % APP_LISTS) {
+        hosts_task_damaged(&r, "it is cut");
+    } else {
+        take_head(&r, &task->lists, task);
+        take_plan(&r, &task->lists, &task->plan);
+        take_apps(&r, &task->lists, &task->options);
+        hosts_task_check(&r, task, host);
+    }
     if (!r.why) {
         task->plan.hosts[host].host.here = true;
         return true;
@@ -330,32 +311,14 @@ bool mlt_task_unpack(mlt_task *task, uint32_t host, const char *bytes, size_t si
     return false;
 }
 
-static void hosts_task_free_list(char **items)
-{
-    for (size_t i = 0; items && items[i]; i++)
-        free(items[i]);
-    free(items);
-}
-
 void mlt_task_free(mlt_task *task)
 {
     mlt_options *o = &task->options;
-#define HOSTS_TASK_FREE(member) free(o->member);
-    TEXTS(HOSTS_TASK_FREE)
-#undef FREE
-    for (size_t a = 0; a < o->app_count; a++) {
-        hosts_task_free_list(o->apps[a].argv);
-        hosts_task_free_list(o->apps[a].env.items);
-        free(o->apps[a].dir);
-        free(o->apps[a].path);
-    }
+    for (size_t a = 0; a < o->app_count; a++)
+        free(o->apps[a].env.items);
     free(o->apps);
-    for (uint32_t h = 0; h < task->plan.host_count; h++) {
-        free((char *)(uintptr_t)task->plan.hosts[h].host.name);
-        free((char *)(uintptr_t)task->plan.hosts[h].host.user);
-    }
     free(task->plan.hosts);
     free(task->plan.procs);
-    free((char *)(uintptr_t)task->dir);
+    mlt_lists_free(&task->lists);
     *task = (mlt_task){.identity = 0};
 }

@@ -3,15 +3,16 @@
 // directories, and the options that concern it. It travels as the body of a frame, and is the same
 // for all hosts.
 //
-// The plan is written as runs: so many processes of one kind on each of so many hosts that follow
-// each other. Texts have their length before them. Nothing of it is ever in an argument of the
-// remote shell.
+// It is lists of texts (boot/lists.h). The plan is written as runs: so many processes of one kind on
+// each of so many hosts that follow each other. Nothing of it is ever in an argument of the remote
+// shell.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "boot/lists.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
 
@@ -21,6 +22,7 @@ typedef struct mlt_task {
     uint64_t identity;  // of the job
     uint32_t head_host; // mpirun's own; MLT_FRAME_HEAD: it has no rank
     const char *dir;    // mpirun's working directory
+    mlt_lists lists;    // of a task that was read: what the others point to
 } mlt_task;
 
 // What is sent; freed with free(). Variables that belong to mpirun's host are left out

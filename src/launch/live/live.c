@@ -18,6 +18,7 @@
 #include "launch/live/write.h"
 #include "launch/loop.h"
 #include "launch/say.h"
+#include "launch/watch/watch.h"
 #include "os/os.h"
 
 enum { CLIENTS = 32, BACKLOG = 32, REQUEST = 8192, LISTENERS = 2, TAKERS = 8, CHANGES = 16 };
@@ -162,17 +163,15 @@ static void close_client(client *c)
 {
     if (c->source.fd < 0)
         return;
-    mlt_loop_remove(c->live->conf.loop, &c->source);
-    close(c->source.fd);
-    c->source.fd = -1;
+    mlt_loop_close(&c->source);
     c->stage = LIVE_FREE;
     mlt_text_free(&c->answer);
 }
 
 static void await_client(client *c, uint32_t events)
 {
-    mlt_loop_remove(c->live->conf.loop, &c->source);
-    if (!mlt_loop_add(c->live->conf.loop, &c->source, events))
+    mlt_loop_remove(&c->source);
+    if (!mlt_loop_add(&c->source, events))
         close_client(c);
 }
 
@@ -254,7 +253,8 @@ static void live_ask(mlt_live *l)
     mlt_live_snap_fini(&l->snap);
     l->asked = true;
     memset(l->answers, 0, l->conf.plan->host_count * sizeof *l->answers);
-    l->conf.ask(l->conf.user, ++l->number, l->answers); // this host's answer may come at once
+    mlt_watch_ask_live(l->conf.watch, ++l->number,
+                       l->answers); // this host's answer may come at once
     finish_if_complete(l);
 }
 
@@ -307,16 +307,24 @@ void mlt_live_changed(mlt_live *l, uint32_t number, bool refused, const char *te
 
 static void take_rulebook(client *c, const char *file)
 {
-    const char *why = "";
-    uint32_t number = c->live->conf.change(c->live->conf.user, file, &why);
     char text[32];
-    if (!number) {
-        say_line(c, "409 Conflict", why);
+    if (strlen(file) >= MLT_JOB_FILE) {
+        say_line(c, "409 Conflict", "the rule book's name is too long");
         return;
     }
+    uint32_t number = mlt_watch_change(c->live->conf.watch, file);
     note_change(c->live, number, file);
     snprintf(text, sizeof text, "%u", number);
     say_line(c, "200 OK", text);
+}
+
+// NULL, or why its trace can neither pause nor go on.
+static const char *untraceable(const mlt_options *o)
+{
+    if (!o->trace)
+        return "the job writes no trace: mpirun --trace FILE starts one that does, with "
+               "--trace-paused one that traces only when asked";
+    return o->record ? "the job is recorded (--record), which needs all of its trace" : NULL;
 }
 
 static void live_take_trace(client *c, const char *word)
@@ -327,7 +335,9 @@ static void live_take_trace(client *c, const char *word)
         say_line(c, "400 Bad Request", "a trace can start or stop");
         return;
     }
-    const char *why = conf->trace(conf->user, start);
+    const char *why = untraceable(conf->options);
+    if (!why)
+        mlt_watch_trace(conf->watch, start);
     say_line(c, why ? "409 Conflict" : "200 OK", why ? why : conf->options->trace);
 }
 
@@ -460,11 +470,9 @@ static void listener_ready(mlt_loop_source *source, uint32_t events)
 static void add_listener(mlt_live *l, int which, int fd)
 {
     l->listeners[which] = (listener){.source = {.fd = fd, .ready = listener_ready}, .live = l};
-    if (fd >= 0 && (listen(fd, BACKLOG) != 0 ||
-                    !mlt_loop_add(l->conf.loop, &l->listeners[which].source, EPOLLIN))) {
-        close(fd);
-        l->listeners[which].source.fd = -1;
-    }
+    if (fd >= 0 &&
+        (listen(fd, BACKLOG) != 0 || !mlt_loop_add(&l->listeners[which].source, EPOLLIN)))
+        mlt_loop_close(&l->listeners[which].source);
 }
 
 // ---- the sockets
@@ -538,11 +546,8 @@ void mlt_live_free(mlt_live *l)
 {
     if (!l)
         return;
-    for (int i = 0; i < LISTENERS; i++) {
-        mlt_loop_remove(l->conf.loop, &l->listeners[i].source);
-        if (l->listeners[i].source.fd >= 0)
-            close(l->listeners[i].source.fd);
-    }
+    for (int i = 0; i < LISTENERS; i++)
+        mlt_loop_close(&l->listeners[i].source);
     if (l->file)
         (void)unlink(l->file);
     for (int i = 0; i < CLIENTS && l->clients[i]; i++) {

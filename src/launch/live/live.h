@@ -33,20 +33,14 @@
 #define MLT_LIVE_NAME_FORMAT "millet/%u/" // what names of a user's jobs begin with
 
 typedef struct mlt_live mlt_live;
+typedef struct mlt_watch mlt_watch; // launch/watch/watch.h
 
 typedef struct mlt_live_conf {
     const mlt_options *options;
     const mlt_placement *plan;
-    int loop;
     pid_t pid;           // of the job
     uint64_t started_ns; // monotonic
-    // Asks the agents for their parts, by that number; sets [hosts] which of them will answer.
-    void (*ask)(void *user, int64_t number, bool *answers);
-    // Gives the job a rule book. The number of the change; 0: that is impossible, *why says why.
-    uint32_t (*change)(void *user, const char *file, const char **why);
-    // Workers shall trace, or pause. NULL, or why that is impossible.
-    const char *(*trace)(void *user, bool on);
-    void *user;
+    mlt_watch *watch;    // asks the agents, and obeys
 } mlt_live_conf;
 
 // Never NULL. A machine that refuses the socket is no failure: nobody can ask then. Ends mpirun if

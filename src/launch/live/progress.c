@@ -3,13 +3,12 @@
 
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/list.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "launch/loop.h"
-#include "launch/numbers.h"
 #include "launch/say.h"
 #include "os/os.h"
 
@@ -17,8 +16,7 @@ static const uint64_t progress_tick_ns = UINT64_C(1000000000), plain_ns = UINT64
 
 struct mlt_live_progress {
     mlt_live *live;
-    mlt_loop_source timer;
-    int loop;
+    mlt_loop_timer timer;
     bool plain, shows;
     mlt_live_sum before;
     uint64_t before_ms; // 0: there is none
@@ -62,11 +60,6 @@ void mlt_live_line(const mlt_live_job *job, const mlt_live_sum *now, const mlt_l
     mlt_text_add(out, ", %s/s", mlt_bytes(n, rate(bytes, mlt_live_all(before->bytes), ms)));
 }
 
-static void wait_again(const mlt_live_progress *p)
-{
-    mlt_loop_alarm(&p->timer, mlt_os_now_ns() + (p->plain ? plain_ns : progress_tick_ns));
-}
-
 // mlt_live_want's.
 static void progress_show(void *user, const mlt_live_job *job, const mlt_live_snap *snap)
 {
@@ -82,30 +75,25 @@ static void progress_show(void *user, const mlt_live_job *job, const mlt_live_sn
     p->shows = true;
     p->before = now;
     p->before_ms = job->age_ms ? job->age_ms : 1;
-    wait_again(p);
+    mlt_loop_alarm(&p->timer, mlt_os_now_ns() + (p->plain ? plain_ns : progress_tick_ns));
 }
 
-static void progress_timer_ready(mlt_loop_source *source, uint32_t events)
+static void progress_rings(mlt_loop_timer *timer)
 {
-    mlt_live_progress *p = mlt_container_of(source, mlt_live_progress, timer);
-    uint64_t count;
-    (void)!read(source->fd, &count, sizeof count);
+    mlt_live_progress *p = mlt_container_of(timer, mlt_live_progress, timer);
     mlt_live_want(p->live, progress_show, p);
 }
 
-mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *options, int loop)
+mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *options)
 {
     if (options->progress == MLT_PROGRESS_NONE ||
         (options->progress == MLT_PROGRESS_LINE && !isatty(STDERR_FILENO)))
         return NULL;
     mlt_live_progress *p = mlt_take(1, sizeof *p);
     p->live = live;
-    p->loop = loop;
     p->plain = options->progress == MLT_PROGRESS_PLAIN;
-    p->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = progress_timer_ready};
-    if (p->timer.fd >= 0 && mlt_loop_add(loop, &p->timer, EPOLLIN))
-        mlt_loop_alarm(&p->timer, mlt_os_now_ns() + progress_tick_ns);
+    p->timer.ring = progress_rings;
+    mlt_loop_alarm(&p->timer, mlt_os_now_ns() + progress_tick_ns);
     return p;
 }
 
@@ -115,8 +103,6 @@ void mlt_live_progress_free(mlt_live_progress *p)
         return;
     if (p->shows && !p->plain)
         mlt_say_raw("\033[K", 3);
-    mlt_loop_remove(p->loop, &p->timer);
-    if (p->timer.fd >= 0)
-        close(p->timer.fd);
+    mlt_loop_alarm(&p->timer, 0);
     free(p);
 }

@@ -7,7 +7,7 @@
 typedef struct mlt_live_progress mlt_live_progress;
 
 // NULL: nobody asked for it, or standard error is no terminal and `--progress=plain` was not said.
-mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *options, int loop);
+mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *options);
 
 // Clears the line. NULL is fine.
 void mlt_live_progress_free(mlt_live_progress *progress);

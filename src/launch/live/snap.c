@@ -12,13 +12,6 @@ const char *const mlt_live_distances[MLT_CTL_DISTANCES] = {"worker", "process", 
 
 enum { MOST_CALLS = 4096 }; // each is compared with all; MPI has less than a thousand
 
-// A text of another process shall not talk to the terminal.
-static void make_printable(char *text, size_t size)
-{
-    text[size - 1] = '\0';
-    mlt_text_printable(text);
-}
-
 uint16_t mlt_live_snap_call(mlt_live_snap *s, const char *name)
 {
     for (uint32_t i = 0; i < s->call_count; i++)
@@ -52,7 +45,7 @@ static void add_ranks(mlt_live_snap *s, const mlt_live_part *part, const char *r
     for (uint32_t i = 0; i < part->calls; i++) {
         mlt_live_call call;
         memcpy(&call, calls + i * sizeof call, sizeof call);
-        make_printable(call.name, sizeof call.name);
+        mlt_text_close(call.name, sizeof call.name);
         number[i] = mlt_live_snap_call(s, call.name);
     }
     MLT_ARRAY_WANT(s->ranks, s->rank_count + part->ranks, s->rank_room);
@@ -74,7 +67,7 @@ static void add_queues(mlt_live_snap *s, uint32_t count, const char *queues)
     for (uint32_t i = 0; i < count; i++) {
         mlt_live_queue *queue = &s->queues[s->queue_count++];
         memcpy(queue, queues + i * sizeof *queue, sizeof *queue);
-        make_printable(queue->name, sizeof queue->name);
+        mlt_text_close(queue->name, sizeof queue->name);
     }
 }
 

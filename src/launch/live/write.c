@@ -129,44 +129,31 @@ static void write_queues(const page *p, const mlt_live_snap *snap)
     }
 }
 
-static void path_begin(const page *p, const char *name, const mlt_ctl_path *path)
-{
-    sample_begin(p, name);
-    add_pair(p, "kind", path->collective);
-    add_pair(p, "name", path->comm);
-    add_pair(p, "by", path->by);
-    mlt_text_add(p->out, "} ");
-}
-
 static void write_measured(const page *p, const mlt_path_map *map)
 {
-    static const char calls[] = "millet_path_calls_total", bytes[] = "millet_path_bytes_total",
-                      time[] = "millet_path_seconds_total", hits[] = "millet_path_cache_hits_total",
-                      misses[] = "millet_path_cache_misses_total";
-    title(p, calls, "counter", "Calls that a path has counted.");
-    for (size_t i = 0; i < map->path_count; i++) {
-        path_begin(p, calls, &map->paths[i]);
-        mlt_text_add(p->out, "%" PRIu64 "\n", map->paths[i].calls);
-    }
-    title(p, bytes, "counter", "Their bytes.");
-    for (size_t i = 0; i < map->path_count; i++) {
-        path_begin(p, bytes, &map->paths[i]);
-        mlt_text_add(p->out, "%" PRIu64 "\n", map->paths[i].bytes);
-    }
-    title(p, time, "counter", "Their time.");
-    for (size_t i = 0; i < map->path_count; i++) {
-        path_begin(p, time, &map->paths[i]);
-        mlt_text_add(p->out, "%.6f\n", (double)map->paths[i].time[MLT_TIME_CALL].sum_ns / 1e9);
-    }
-    title(p, hits, "counter", "Gets that a cache has answered.");
-    for (size_t i = 0; i < map->path_count; i++) {
-        path_begin(p, hits, &map->paths[i]);
-        mlt_text_add(p->out, "%" PRIu64 "\n", map->paths[i].time[MLT_TIME_HIT].n);
-    }
-    title(p, misses, "counter", "Gets that it could not answer.");
-    for (size_t i = 0; i < map->path_count; i++) {
-        path_begin(p, misses, &map->paths[i]);
-        mlt_text_add(p->out, "%" PRIu64 "\n", map->paths[i].time[MLT_TIME_MISS].n);
+    static const char *const titles[][2] = {
+        {"millet_path_calls_total", "Calls that a path has counted."},
+        {"millet_path_bytes_total", "Their bytes."},
+        {"millet_path_cache_hits_total", "Gets that a cache has answered."},
+        {"millet_path_cache_misses_total", "Gets that it could not answer."},
+        {"millet_path_seconds_total", "Their time."},
+    };
+    enum { METRICS = sizeof titles / sizeof *titles, SECONDS = METRICS - 1 };
+    for (int k = 0; k < METRICS; k++) {
+        title(p, titles[k][0], "counter", titles[k][1]);
+        for (size_t i = 0; i < map->path_count; i++) {
+            const mlt_ctl_path *path = &map->paths[i];
+            const uint64_t counts[SECONDS] = {path->calls, path->bytes, path->time[MLT_TIME_HIT].n,
+                                              path->time[MLT_TIME_MISS].n};
+            sample_begin(p, titles[k][0]);
+            add_pair(p, "kind", path->collective);
+            add_pair(p, "name", path->comm);
+            add_pair(p, "by", path->by);
+            if (k == SECONDS)
+                mlt_text_add(p->out, "} %.6f\n", (double)path->time[MLT_TIME_CALL].sum_ns / 1e9);
+            else
+                mlt_text_add(p->out, "} %" PRIu64 "\n", counts[k]);
+        }
     }
 }
 

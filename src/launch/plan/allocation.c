@@ -73,15 +73,6 @@ static void read_slurm(mlt_hosts *hosts, const char *variable, const char *value
 
 // ---- Others
 
-// A host and its slots, as two words.
-static void allocation_add_host(mlt_hosts *hosts, const char *source, const char *name,
-                                const char *slots)
-{
-    char *word = mlt_text_of("%s:%s", name, slots);
-    mlt_hosts_add_list(hosts, source, word);
-    free(word);
-}
-
 void mlt_allocation_read_pairs(mlt_hosts *hosts, const char *source, const char *text)
 {
     char *copy = mlt_text_of("%s", text), *rest = NULL;
@@ -89,41 +80,16 @@ void mlt_allocation_read_pairs(mlt_hosts *hosts, const char *source, const char 
         const char *slots = strtok_r(NULL, " \t\n", &rest);
         if (!slots)
             mlt_quit(MLT_EXIT_USAGE, "%s names '%s' without a number of slots", source, name);
-        allocation_add_host(hosts, source, name, slots);
+        char *word = mlt_text_of("%s:%s", name, slots);
+        mlt_hosts_add_list(hosts, source, word);
+        free(word);
     }
     free(copy);
 }
 
-static void read_pairs(mlt_hosts *hosts, const char *variable, const char *value)
-{
-    mlt_allocation_read_pairs(hosts, variable, value);
-}
-
-void mlt_allocation_read_columns(mlt_hosts *hosts, const char *path)
-{
-    char *line = NULL, *rest = NULL;
-    size_t room = 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        mlt_quit(MLT_EXIT_USAGE, "the allocation's file '%s': %s", path, strerror(errno));
-    while (getline(&line, &room, file) > 0) {
-        const char *name = strtok_r(line, " \t\n", &rest);
-        const char *slots = name ? strtok_r(NULL, " \t\n", &rest) : NULL;
-        if (name && !slots)
-            mlt_quit(MLT_EXIT_USAGE,
-                     "the allocation's file '%s' names '%s' without a number of "
-                     "slots",
-                     path, name);
-        if (name)
-            allocation_add_host(hosts, path, name, slots);
-    }
-    free(line);
-    (void)fclose(file);
-}
-
 static void read_columns(mlt_hosts *hosts, const char *variable, const char *value)
 {
-    mlt_allocation_read_columns(hosts, value);
+    mlt_hosts_add_columns(hosts, value);
 }
 
 static void read_lines(mlt_hosts *hosts, const char *variable, const char *value)
@@ -153,7 +119,7 @@ static const batch_system systems[] = {
     {"Slurm", slurm_nodes, read_slurm, "srun", NULL},
     {"PBS", "PBS_NODEFILE", read_lines, NULL, NULL},
     {"LSF", "LSB_DJOB_HOSTFILE", read_lines, "blaunch", "blaunch"},
-    {"LSF", "LSB_MCPU_HOSTS", read_pairs, "blaunch", "blaunch"},
+    {"LSF", "LSB_MCPU_HOSTS", mlt_allocation_read_pairs, "blaunch", "blaunch"},
     {"Grid Engine", "PE_HOSTFILE", read_columns, "qrsh", "qrsh -inherit"},
     {"OAR", "OAR_NODEFILE", read_lines, "oarsh", "oarsh"},
 };

@@ -31,6 +31,3 @@ void mlt_allocation_read_slurm(mlt_hosts *hosts, const char *nodes, const char *
 
 // "a 4 b 2".
 void mlt_allocation_read_pairs(mlt_hosts *hosts, const char *source, const char *text);
-
-// Lines "host slots ...".
-void mlt_allocation_read_columns(mlt_hosts *hosts, const char *path);

@@ -21,7 +21,7 @@ static void ask(void *user)
     else if (q->kind % 3 == 1)
         mlt_allocation_read_pairs(&q->hosts, "LSB_MCPU_HOSTS", q->text);
     else
-        mlt_allocation_read_columns(&q->hosts, "file");
+        mlt_hosts_add_columns(&q->hosts, "file");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

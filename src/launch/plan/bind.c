@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 
 typedef enum bind_unit {
@@ -136,34 +138,64 @@ bool mlt_bind_word_read(const char *word, mlt_bind_modifiers *out, char *why, si
     return true;
 }
 
-// Processors that mpirun may use. NULL if the system does not say.
-static cpu_set_t *allowed_set(size_t *set_bytes)
+// ---- sets of processors
+
+static bool cpus_have(const mlt_cpus *set, size_t cpu)
 {
-    for (size_t limit = 1024; limit <= 1 << 20; limit *= 2) {
-        cpu_set_t *set = CPU_ALLOC(limit);
-        *set_bytes = CPU_ALLOC_SIZE(limit);
-        if (!set)
-            return NULL;
-        if (sched_getaffinity(0, *set_bytes, set) == 0)
-            return set;
-        CPU_FREE(set);
-        if (errno != EINVAL)
-            return NULL;
-    }
-    return NULL;
+    return set->words[cpu / 64] >> cpu % 64 & 1;
+}
+
+static void cpus_add(mlt_cpus *set, size_t cpu)
+{
+    set->words[cpu / 64] |= UINT64_C(1) << cpu % 64;
+}
+
+static mlt_cpus cpus_common(const mlt_cpus *a, const mlt_cpus *b)
+{
+    mlt_cpus both;
+    for (size_t i = 0; i < MLT_CPUS / 64; i++)
+        both.words[i] = a->words[i] & b->words[i];
+    return both;
+}
+
+static void cpus_join(mlt_cpus *to, const mlt_cpus *more)
+{
+    for (size_t i = 0; i < MLT_CPUS / 64; i++)
+        to->words[i] |= more->words[i];
+}
+
+static size_t cpus_count(const mlt_cpus *set)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < MLT_CPUS / 64; i++)
+        count += (size_t)__builtin_popcountll(set->words[i]);
+    return count;
+}
+
+static bool cpus_meet(const mlt_cpus *a, const mlt_cpus *b)
+{
+    mlt_cpus both = cpus_common(a, b);
+    return cpus_count(&both) > 0;
+}
+
+// Processors that mpirun may use. False if the system does not say.
+static bool allowed_set(mlt_cpus *set)
+{
+    *set = (mlt_cpus){{0}};
+    return sched_getaffinity(0, sizeof *set, (cpu_set_t *)set) == 0;
 }
 
 // Reads a list such as "0-3,8" into set, as far as it is one; returns where it ends.
-static const char *parse_list(const char *text, cpu_set_t *set, size_t set_bytes)
+static const char *parse_list(const char *text, mlt_cpus *set)
 {
     char *at = (char *)(uintptr_t)text;
-    CPU_ZERO_S(set_bytes, set);
+    *set = (mlt_cpus){{0}};
     while (isdigit((unsigned char)*at)) {
         unsigned long first = strtoul(at, &at, 10), last = first;
         if (*at == '-' && isdigit((unsigned char)at[1]))
             last = strtoul(at + 1, &at, 10);
-        for (; first <= last && first < set_bytes * 8; first++)
-            CPU_SET_S(first, set_bytes, set);
+        for (; first <= last && first < MLT_CPUS; first++)
+            cpus_add(set, first);
         if (*at != ',' || !isdigit((unsigned char)at[1]))
             break;
         at++;
@@ -172,7 +204,7 @@ static const char *parse_list(const char *text, cpu_set_t *set, size_t set_bytes
 }
 
 // The same of a file; false if there is no such file.
-static bool bind_read_list(const char *path, cpu_set_t *set, size_t set_bytes)
+static bool bind_read_list(const char *path, mlt_cpus *set)
 {
     char text[4096];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -183,12 +215,12 @@ static bool bind_read_list(const char *path, cpu_set_t *set, size_t set_bytes)
     if (n <= 0)
         return false;
     text[n] = '\0';
-    (void)parse_list(text, set, set_bytes);
+    (void)parse_list(text, set);
     return true;
 }
 
 // Sets `set` to the processors of cpu's unit (itself, if the system does not say).
-static void unit_of(bind_unit u, size_t cpu, cpu_set_t *set, size_t set_bytes)
+static void unit_of(bind_unit u, size_t cpu, mlt_cpus *set)
 {
     static const char *const files[][2] = {
         [UNIT_CORE] = {"topology/core_cpus_list", "topology/thread_siblings_list"},
@@ -198,137 +230,107 @@ static void unit_of(bind_unit u, size_t cpu, cpu_set_t *set, size_t set_bytes)
     if (u == UNIT_CORE || u == UNIT_SOCKET) {
         for (int i = 0; i < 2; i++) {
             snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/%s", cpu, files[u][i]);
-            if (bind_read_list(path, set, set_bytes) && CPU_ISSET_S(cpu, set_bytes, set))
+            if (bind_read_list(path, set) && cpus_have(set, cpu))
                 return;
         }
     } else if (u == UNIT_NUMA) {
         for (int node = 0; node < 1024; node++) {
             snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", node);
-            if (!bind_read_list(path, set, set_bytes)) {
+            if (!bind_read_list(path, set)) {
                 if (node > 0)
                     continue;
                 break;
             }
-            if (CPU_ISSET_S(cpu, set_bytes, set))
+            if (cpus_have(set, cpu))
                 return;
         }
     } else if (u == UNIT_ALL) {
-        memset(set, 0xff, set_bytes);
+        memset(set, 0xff, sizeof *set);
         return;
     }
-    CPU_ZERO_S(set_bytes, set);
-    CPU_SET_S(cpu, set_bytes, set);
+    *set = (mlt_cpus){{0}};
+    cpus_add(set, cpu);
 }
 
-// All units of that kind within `allowed`, in the order of their first processor. Stops after
-// `most`.
-static size_t list_units(bind_unit u, const cpu_set_t *allowed, size_t set_bytes, size_t most,
-                         cpu_set_t ***out)
+// All units of that kind within `allowed`, in the order of their first processor.
+static size_t list_units(bind_unit u, const mlt_cpus *allowed, mlt_cpus **out)
 {
-    cpu_set_t **list = NULL, *seen = CPU_ALLOC(set_bytes * 8);
-    size_t count = 0;
-    if (!seen)
-        mlt_no_room("a set of processors");
-    CPU_ZERO_S(set_bytes, seen);
-    for (size_t cpu = 0; cpu < set_bytes * 8 && count < most; cpu++) {
-        if (!CPU_ISSET_S(cpu, set_bytes, allowed) || CPU_ISSET_S(cpu, set_bytes, seen))
+    mlt_cpus *list = NULL, seen = {{0}};
+    size_t count = 0, room = 0;
+    for (size_t cpu = 0; cpu < MLT_CPUS; cpu++) {
+        if (!cpus_have(allowed, cpu) || cpus_have(&seen, cpu))
             continue;
-        cpu_set_t *set = CPU_ALLOC(set_bytes * 8);
-        if (!set)
-            mlt_no_room("a set of processors");
-        unit_of(u, cpu, set, set_bytes);
-        CPU_AND_S(set_bytes, set, set, allowed);
-        CPU_OR_S(set_bytes, seen, seen, set);
-        list = mlt_take_more(list, count + 1, sizeof *list);
-        list[count++] = set;
+        mlt_cpus set;
+        unit_of(u, cpu, &set);
+        MLT_ARRAY_WANT(list, count + 1, room);
+        list[count] = cpus_common(&set, allowed);
+        cpus_join(&seen, &list[count++]);
     }
-    CPU_FREE(seen);
     *out = list;
     return count;
 }
 
-static void free_units(cpu_set_t **list, size_t count)
+static void replace_places(mlt_bind *bind, mlt_cpus *places, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        CPU_FREE(list[i]);
-    free(list);
+    free(bind->places);
+    bind->places = places;
+    bind->count = count;
 }
 
 // Reorders places so that neighbours lie in different groups: the first of each group, then the
 // second of each...
-static void deal_out(mlt_bind *bind, cpu_set_t **groups, size_t group_count)
+static void deal_out(mlt_bind *bind, const mlt_cpus *groups, size_t group_count)
 {
-    cpu_set_t **dealt = mlt_take(bind->count, sizeof *dealt);
-    cpu_set_t *common = CPU_ALLOC(bind->set_bytes * 8);
-    size_t n = 0;
-    if (!common)
-        mlt_no_room("a set of processors");
-    while (n < bind->count) {
-        size_t before = n;
-        for (size_t g = 0; g < group_count; g++)
-            for (size_t i = 0; i < bind->count; i++) {
-                if (!bind->places[i])
-                    continue;
-                CPU_AND_S(bind->set_bytes, common, bind->places[i], groups[g]);
-                if (CPU_COUNT_S(bind->set_bytes, common) == 0)
-                    continue;
-                dealt[n++] = bind->places[i];
-                bind->places[i] = NULL;
-                break;
-            }
-        if (n == before)
-            break;
-    }
-    CPU_FREE(common);
-    free(bind->places);
-    bind->places = dealt;
-    bind->count = n;
+    mlt_cpus *dealt = mlt_take(bind->count, sizeof *dealt);
+    bool *taken = mlt_take(bind->count, sizeof *taken);
+    size_t n = 0, before;
+    do {
+        before = n;
+        for (size_t g = 0; g < group_count; g++) {
+            size_t i = 0;
+            while (i < bind->count && (taken[i] || !cpus_meet(&bind->places[i], &groups[g])))
+                i++;
+            if (i == bind->count)
+                continue;
+            taken[i] = true;
+            dealt[n++] = bind->places[i];
+        }
+    } while (n > before);
+    free(taken);
+    replace_places(bind, dealt, n);
 }
 
 // Makes one place of each `each` that follow each other in a group; what is left over is none.
-static void join_places(mlt_bind *bind, size_t each, cpu_set_t **groups, size_t group_count)
+static void join_places(mlt_bind *bind, size_t each, const mlt_cpus *groups, size_t group_count)
 {
-    cpu_set_t **joined = mlt_take(bind->count, sizeof *joined);
-    cpu_set_t *common = CPU_ALLOC(bind->set_bytes * 8);
+    mlt_cpus *joined = mlt_take(bind->count, sizeof *joined);
     size_t count = 0;
-    if (!common)
-        mlt_no_room("a set of processors");
     for (size_t g = 0; g < group_count; g++) {
         size_t held = 0; // by the place that is being joined
         for (size_t i = 0; i < bind->count; i++) {
-            CPU_AND_S(bind->set_bytes, common, bind->places[i], groups[g]);
-            if (CPU_COUNT_S(bind->set_bytes, common) == 0)
+            if (!cpus_meet(&bind->places[i], &groups[g]))
                 continue;
-            if (held == 0) {
-                joined[count] = CPU_ALLOC(bind->set_bytes * 8);
-                if (!joined[count])
-                    mlt_no_room("a set of processors");
-                CPU_ZERO_S(bind->set_bytes, joined[count]);
-            }
-            CPU_OR_S(bind->set_bytes, joined[count], joined[count], bind->places[i]);
+            if (held == 0)
+                joined[count] = (mlt_cpus){{0}};
+            cpus_join(&joined[count], &bind->places[i]);
             held = (held + 1) % each;
             count += held == 0;
         }
-        if (held)
-            CPU_FREE(joined[count]);
     }
-    CPU_FREE(common);
-    free_units(bind->places, bind->count);
-    bind->places = joined;
-    bind->count = count;
+    replace_places(bind, joined, count);
 }
 
 // Cores that `each` workers have, and the order of places: by groups of what --map-by names.
 static void group_places(mlt_bind *bind, bind_unit by, bool deal, size_t each,
-                         const cpu_set_t *allowed)
+                         const mlt_cpus *allowed)
 {
-    cpu_set_t **groups;
-    size_t n = list_units(by, allowed, bind->set_bytes, SIZE_MAX, &groups);
+    mlt_cpus *groups;
+    size_t n = list_units(by, allowed, &groups);
     if (each > 1)
         join_places(bind, each, groups, n);
     if (deal)
         deal_out(bind, groups, n);
-    free_units(groups, n);
+    free(groups);
 }
 
 // ---- cores for a job alone
@@ -351,7 +353,7 @@ static int claim(size_t cpu)
 static size_t first_of(const mlt_bind *bind, size_t place)
 {
     size_t cpu = 0;
-    while (!CPU_ISSET_S(cpu, bind->set_bytes, bind->places[place]))
+    while (!cpus_have(&bind->places[place], cpu))
         cpu++;
     return cpu;
 }
@@ -366,9 +368,7 @@ static bool claim_places(mlt_bind *bind, size_t wanted)
         int fd = wanted && kept == wanted ? -1 : claim(first_of(bind, i));
         if (fd >= 0)
             bind->claims[bind->claim_count++] = fd;
-        if (wanted && fd < 0)
-            CPU_FREE(bind->places[i]);
-        else
+        if (!wanted || fd >= 0)
             bind->places[kept++] = bind->places[i];
     }
     bind->count = kept;
@@ -403,7 +403,7 @@ void mlt_bind_fini(mlt_bind *bind)
     for (size_t i = 0; i < bind->claim_count; i++)
         close(bind->claims[i]);
     free(bind->claims);
-    free_units(bind->places, bind->count);
+    free(bind->places);
     *bind = (mlt_bind){.count = 0};
 }
 
@@ -430,29 +430,26 @@ void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint
         (void)find_word(map_by, &by);
     if (to == UNIT_NONE || to == UNIT_ALL)
         return;
-    cpu_set_t *allowed = allowed_set(&bind->set_bytes);
-    if (!allowed)
+    mlt_cpus allowed;
+    if (!allowed_set(&allowed))
         return;
     bool told = bind_to || each > 1, groups = (by == UNIT_SOCKET || by == UNIT_NUMA) && to < by;
-    size_t cpus = (size_t)CPU_COUNT_S(bind->set_bytes, allowed), set_bytes = bind->set_bytes;
-    if (told || (workers > 1 && workers <= cpus))
-        bind->count = list_units(to, allowed, bind->set_bytes, SIZE_MAX, &bind->places);
+    if (told || (workers > 1 && workers <= cpus_count(&allowed)))
+        bind->count = list_units(to, &allowed, &bind->places);
     bool due = bind->count && !told && mlt_bind_is_due(workers, bind->count, running_now());
     if (bind->count && told)
         (void)claim_places(bind, 0);
     if (bind->count && (groups || each > 1))
-        group_places(bind, groups ? by : UNIT_ALL, groups, each, allowed);
-    CPU_FREE(allowed);
+        group_places(bind, groups ? by : UNIT_ALL, groups, each, &allowed);
     bind->lacks = each > 1 && bind->count == 0 ? each : 0;
     if (bind->count && !told && (!due || !claim_places(bind, workers)))
         mlt_bind_fini(bind);
-    bind->set_bytes = set_bytes;
 }
 
 bool mlt_bind_list_known(const char *list, char *why, size_t why_size)
 {
-    cpu_set_t ignored;
-    const char *end = parse_list(list, &ignored, sizeof ignored);
+    mlt_cpus ignored;
+    const char *end = parse_list(list, &ignored);
     if (end > list && !*end)
         return true;
     snprintf(why, why_size, "'%s' should be a list of processors such as 0-3,8", list);
@@ -461,69 +458,52 @@ bool mlt_bind_list_known(const char *list, char *why, size_t why_size)
 
 bool mlt_bind_restrict(const char *list, char *why, size_t why_size)
 {
-    mlt_bind bind = {.count = 0};
+    mlt_cpus allowed, wanted;
     char text[256] = "none";
     if (!mlt_bind_list_known(list, why, why_size))
         return false;
-    cpu_set_t *allowed = allowed_set(&bind.set_bytes);
-    cpu_set_t *wanted = allowed ? CPU_ALLOC(bind.set_bytes * 8) : NULL;
-    cpu_set_t *both = wanted ? CPU_ALLOC(bind.set_bytes * 8) : NULL;
-    bool done = false;
-    if (both) {
-        (void)parse_list(list, wanted, bind.set_bytes);
-        CPU_AND_S(bind.set_bytes, both, wanted, allowed);
-        done = CPU_COUNT_S(bind.set_bytes, wanted) > 0 &&
-               CPU_EQUAL_S(bind.set_bytes, both, wanted) &&
-               sched_setaffinity(0, bind.set_bytes, wanted) == 0;
-        mlt_bind_text(&bind, allowed, text, sizeof text);
-    }
-    if (!done)
-        snprintf(why, why_size,
-                 "'%s' names a processor that ranks may not use here; they may use %s", list, text);
-    CPU_FREE(allowed);
-    CPU_FREE(wanted);
-    CPU_FREE(both);
-    return done;
+    (void)parse_list(list, &wanted);
+    bool known = allowed_set(&allowed);
+    mlt_cpus both = cpus_common(&wanted, &allowed);
+    if (known && cpus_count(&wanted) > 0 && memcmp(&both, &wanted, sizeof both) == 0 &&
+        sched_setaffinity(0, sizeof wanted, (const cpu_set_t *)&wanted) == 0)
+        return true;
+    if (known)
+        mlt_bind_text(&allowed, text, sizeof text);
+    snprintf(why, why_size, "'%s' names a processor that ranks may not use here; they may use %s",
+             list, text);
+    return false;
 }
 
-cpu_set_t *mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers)
+bool mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers, mlt_cpus *set)
 {
-    if (bind->count == 0)
-        return NULL;
-    cpu_set_t *set = CPU_ALLOC(bind->set_bytes * 8);
-    if (!set)
-        return NULL;
-    CPU_ZERO_S(bind->set_bytes, set);
+    *set = (mlt_cpus){{0}};
     for (uint32_t w = 0; w < workers && w < bind->count; w++)
-        CPU_OR_S(bind->set_bytes, set, set, bind->places[(first_worker + w) % bind->count]);
-    return set;
+        cpus_join(set, &bind->places[(first_worker + w) % bind->count]);
+    return bind->count > 0;
 }
 
 bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits)
 {
     if (bind->count == 0)
         return false;
-    const cpu_set_t *place = bind->places[worker % bind->count];
-    memset(map, 0, bits / 8);
-    for (size_t cpu = 0; cpu < bind->set_bytes * 8; cpu++) {
-        if (!CPU_ISSET_S(cpu, bind->set_bytes, place))
-            continue;
-        if (cpu >= bits)
+    const mlt_cpus *place = &bind->places[worker % bind->count];
+    memcpy(map, place->words, bits / 8);
+    for (size_t cpu = bits; cpu < MLT_CPUS; cpu++)
+        if (cpus_have(place, cpu))
             return false;
-        map[cpu / 64] |= UINT64_C(1) << cpu % 64;
-    }
     return true;
 }
 
-void mlt_bind_text(const mlt_bind *bind, const cpu_set_t *set, char *text, size_t size)
+void mlt_bind_text(const mlt_cpus *set, char *text, size_t size)
 {
-    size_t cpus = bind->set_bytes * 8, n = 0;
+    size_t n = 0;
     text[0] = '\0';
-    for (size_t cpu = 0; cpu < cpus && n < size; cpu++) {
+    for (size_t cpu = 0; cpu < MLT_CPUS && n < size; cpu++) {
         size_t last = cpu;
-        if (!CPU_ISSET_S(cpu, bind->set_bytes, set))
+        if (!cpus_have(set, cpu))
             continue;
-        while (last + 1 < cpus && CPU_ISSET_S(last + 1, bind->set_bytes, set))
+        while (last + 1 < MLT_CPUS && cpus_have(set, last + 1))
             last++;
         n += (size_t)snprintf(text + n, size - n, last > cpu ? "%s%zu-%zu" : "%s%zu", n ? "," : "",
                               cpu, last);

@@ -4,16 +4,21 @@
 // its threads itself.
 #pragma once
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+enum { MLT_CPUS = 8192 }; // that Linux can have
+
+// A set of processors, as sched_setaffinity takes it.
+typedef struct mlt_cpus {
+    uint64_t words[MLT_CPUS / 64];
+} mlt_cpus;
+
 typedef struct mlt_bind {
-    cpu_set_t **places; // [count]; worker w has places[w % count]
-    size_t count;       // 0: nothing is pinned
-    size_t set_bytes;
-    int *claims; // descriptors that say to other jobs which cores are taken
+    mlt_cpus *places; // [count]; worker w has places[w % count]
+    size_t count;     // 0: nothing is pinned
+    int *claims;      // descriptors that say to other jobs which cores are taken
     size_t claim_count;
     uint32_t lacks; // PE=N asks for so many cores, and no group of them has as many; 0: it does not
 } mlt_bind;
@@ -54,13 +59,12 @@ bool mlt_bind_is_due(uint32_t workers, size_t cores, uint32_t running);
 // What runs now by the text of /proc/loadavg; UINT32_MAX: it does not say.
 uint32_t mlt_bind_running(const char *loadavg);
 
-// The union of the places of `workers` workers; the caller frees it with CPU_FREE. NULL if nothing
-// is pinned.
-cpu_set_t *mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers);
+// The union of the places of `workers` workers. False if nothing is pinned.
+bool mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers, mlt_cpus *set);
 
 // The place of one worker as a bitmap of `bits` processors. False if nothing is pinned, or the
 // place reaches beyond.
 bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits);
 
 // "0-3,8" for a set; into text.
-void mlt_bind_text(const mlt_bind *bind, const cpu_set_t *set, char *text, size_t size);
+void mlt_bind_text(const mlt_cpus *set, char *text, size_t size);

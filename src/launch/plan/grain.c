@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/numbers.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "fiber/stack.h"
 #include "image/mode.h"
-#include "launch/numbers.h"
 #include "launch/plan/env.h"
 #include "launch/plan/plan.h"
 #include "launch/program/libraries.h"

@@ -11,10 +11,11 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "launch/say.h"
 #include "net/address.h"
 
-enum { HOST_BYTES = 256, TEXT_BYTES = 1 << 16 };
+enum { HOST_BYTES = 256 };
 
 // ---- This host
 
@@ -74,28 +75,6 @@ bool mlt_hosts_is_here(const char *name)
 
 // ---- The list
 
-typedef struct mlt_hosts_text {
-    struct mlt_hosts_text *next;
-    size_t used, room;
-    char bytes[];
-} mlt_hosts_text;
-
-// A copy in the list's memory.
-static const char *hosts_keep(mlt_hosts *hosts, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    mlt_hosts_text *block = hosts->texts;
-    if (!block || block->room - block->used < size) {
-        size_t room = size > TEXT_BYTES ? size : TEXT_BYTES;
-        block = mlt_take(1, sizeof *block + room);
-        *block = (mlt_hosts_text){.next = hosts->texts, .room = room};
-        hosts->texts = block;
-    }
-    char *copy = memcpy(block->bytes + block->used, text, size);
-    block->used += size;
-    return copy;
-}
-
 // Case makes no difference in names.
 static uint32_t hosts_hash_of(const char *name)
 {
@@ -125,10 +104,10 @@ const char *mlt_hosts_where(const mlt_hosts_entry *host, char text[MLT_HOST_WHER
 }
 
 // Most hosts come from the same source as the one before.
-static const char *keep_source(mlt_hosts *hosts, const char *source)
+static const char *keep_source(const mlt_hosts *hosts, const char *source)
 {
     const char *last = hosts->count ? hosts->hosts[hosts->count - 1].source : NULL;
-    return last && strcmp(last, source) == 0 ? last : hosts_keep(hosts, source);
+    return last && strcmp(last, source) == 0 ? last : mlt_text_of("%s", source);
 }
 
 static uint32_t add_new(mlt_hosts *hosts, const mlt_hosts_entry *mention)
@@ -140,8 +119,8 @@ static uint32_t add_new(mlt_hosts *hosts, const mlt_hosts_entry *mention)
     MLT_ARRAY_WANT(hosts->hosts, hosts->count + 1ull, hosts->room);
     mlt_hosts_entry *host = &hosts->hosts[hosts->count];
     *host = *mention;
-    host->name = hosts_keep(hosts, mention->name);
-    host->user = mention->user ? hosts_keep(hosts, mention->user) : NULL;
+    host->name = mlt_text_of("%s", mention->name);
+    host->user = mention->user ? mlt_text_of("%s", mention->user) : NULL;
     host->source = keep_source(hosts, mention->source);
     mlt_table_add(&hosts->index, hosts_hash_of(host->name), hosts->count);
     return hosts->count++;
@@ -160,7 +139,7 @@ static void add_again(mlt_hosts *hosts, mlt_hosts_entry *host, const mlt_hosts_e
                  here, mention->name, mention->user, mlt_hosts_where(host, before), host->user);
     host->slots += mention->slots;
     if (mention->user && !host->user)
-        host->user = hosts_keep(hosts, mention->user);
+        host->user = mlt_text_of("%s", mention->user);
 }
 
 uint32_t mlt_hosts_add(mlt_hosts *hosts, const mlt_hosts_entry *mention)
@@ -218,9 +197,14 @@ void mlt_hosts_trim(mlt_hosts *hosts, bool no_local)
 
 void mlt_hosts_free(mlt_hosts *hosts)
 {
-    for (mlt_hosts_text *block = hosts->texts, *next; block; block = next) {
-        next = block->next;
-        free(block);
+    const char *source = NULL; // neighbours share it
+    for (uint32_t i = 0; i < hosts->count; i++) {
+        const mlt_hosts_entry *host = &hosts->hosts[i];
+        free((char *)(uintptr_t)host->name);
+        free((char *)(uintptr_t)host->user);
+        if (host->source != source)
+            free((char *)(uintptr_t)host->source);
+        source = host->source;
     }
     mlt_table_free(&hosts->index);
     free(hosts->hosts);

@@ -40,8 +40,7 @@ typedef struct mlt_hosts {  // all zero: an empty list
     mlt_hosts_entry *hosts; // in the order in which they were named
     uint32_t count;
     uint32_t room, mentions;
-    mlt_table index;              // of hosts, by name
-    struct mlt_hosts_text *texts; // what names and sources point to
+    mlt_table index; // of hosts, by name
 } mlt_hosts;
 
 // This host's name, as messages and %h show it.
@@ -50,6 +49,9 @@ const char *mlt_hosts_own(void);
 // Each adds to the list. The option is named as the user wrote it.
 void mlt_hosts_add_list(mlt_hosts *hosts, const char *option, const char *list);
 void mlt_hosts_add_file(mlt_hosts *hosts, const char *path);
+
+// A file with lines "host slots ...", of which the rest is for others.
+void mlt_hosts_add_columns(mlt_hosts *hosts, const char *path);
 
 // Adds one mention of a host, whose texts are copied; returns its index. Recognises this host.
 uint32_t mlt_hosts_add(mlt_hosts *hosts, const mlt_hosts_entry *mention);

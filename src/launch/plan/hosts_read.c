@@ -262,6 +262,19 @@ static bool take_setting(hosts_read_reader *r, const char *word, uint32_t *slots
                       word);
 }
 
+// "host slots ...".
+static void take_columns(hosts_read_reader *r, char *line)
+{
+    char *rest = NULL;
+    const char *host = strtok_r(line, " \t\r\n", &rest);
+    const char *number = host ? strtok_r(NULL, " \t\r\n", &rest) : NULL;
+    uint32_t slots;
+    if (host && (!number || !slots_of(number, &slots)))
+        hosts_read_refuse(r, "it names '%s' without a number of slots", host);
+    if (host)
+        take_host(r, host, &slots);
+}
+
 static void hosts_read_take_line(hosts_read_reader *r, char *line)
 {
     char *rest = NULL;
@@ -295,7 +308,8 @@ static bool read_line(hosts_read_reader *r, FILE *file, char line[HOSTS_READ_LIN
     return n > 0 || c != EOF;
 }
 
-void mlt_hosts_add_file(mlt_hosts *hosts, const char *path)
+static void hosts_read_file(mlt_hosts *hosts, const char *path,
+                            void (*take_line)(hosts_read_reader *r, char *line))
 {
     FILE *file = fopen(path, "re");
     if (!file)
@@ -304,10 +318,20 @@ void mlt_hosts_add_file(mlt_hosts *hosts, const char *path)
     uint32_t before = hosts->mentions;
     char line[HOSTS_READ_LINE_BYTES];
     while (read_line(&r, file, line))
-        hosts_read_take_line(&r, line);
+        take_line(&r, line);
     if (ferror(file))
         mlt_quit(MLT_EXIT_USAGE, "host file '%s' cannot be read: %s", path, strerror(errno));
     fclose(file);
     if (hosts->mentions == before)
         mlt_quit(MLT_EXIT_USAGE, "host file '%s' names no host", path);
+}
+
+void mlt_hosts_add_file(mlt_hosts *hosts, const char *path)
+{
+    hosts_read_file(hosts, path, hosts_read_take_line);
+}
+
+void mlt_hosts_add_columns(mlt_hosts *hosts, const char *path)
+{
+    hosts_read_file(hosts, path, take_columns);
 }

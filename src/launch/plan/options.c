@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/help.h"
 #include "base/memory.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "base/word.h"
-#include "launch/help.h"
 #include "launch/plan/allocation.h"
 #include "launch/plan/hosts.h"
 #include "launch/plan/options_table.h"
@@ -25,6 +25,14 @@ void mlt_texts_add(mlt_texts *texts, char *text)
     texts->items = mlt_take_more(texts->items, texts->count + 2, sizeof *texts->items);
     texts->items[texts->count++] = text;
     texts->items[texts->count] = NULL;
+}
+
+void mlt_texts_free(mlt_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        free(texts->items[i]);
+    free(texts->items);
+    *texts = (mlt_texts){NULL, 0};
 }
 
 // Calls see(spelling without dashes, its length, row) for all spellings until it returns true.

@@ -21,6 +21,7 @@ typedef struct mlt_texts {
 } mlt_texts;
 
 void mlt_texts_add(mlt_texts *texts, char *text); // keeps the pointer
+void mlt_texts_free(mlt_texts *texts);            // and the texts
 
 typedef enum mlt_env_mode { MLT_ENV_ALL, MLT_ENV_NONE, MLT_ENV_LIST } mlt_env_mode;
 
@@ -73,7 +74,7 @@ typedef struct mlt_options {
     mlt_texts carried; // "K=V" of options that hold from their section on; in the apps' env, too
     mlt_env_mode env_mode;
     char *env_list, *dir;
-    bool label, report, verbose, quiet, no_globals, merge, no_local, show_plan;
+    bool label, report, verbose, quiet, merge, no_local, show_plan;
     bool display_map, report_bindings, timestamp, no_oversubscribe;
     bool held;               // a debugger has started mpirun: processes wait for it (launch/mpir.h)
     mlt_texts notes;         // what is to be said about options that have no effect

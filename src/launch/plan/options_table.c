@@ -837,8 +837,6 @@ const mlt_option_row mlt_option_rows[] = {
      "show the last calls of ranks if the job crashes or hangs: on, all (of every rank, however "
      "many there are), or off (on)"},
     {"--gdb", "[R]", take_gdb, 0, "start rank R under gdb (0)"},
-    {"--no-globals-note", NULL, take_flag, AT(no_globals),
-     "do not name the global variables that ranks of one process share"},
     {"-q --quiet", NULL, take_flag, AT(quiet), "print no notes"},
     {"-v --verbose -d", NULL, take_flag, AT(verbose),
      "say what is started and where; name all shared global variables"},

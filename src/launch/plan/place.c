@@ -86,47 +86,18 @@ static uint32_t room_in(const mlt_place *p, uint32_t host, uint64_t round)
     return full > p->used[host] ? (uint32_t)(full - p->used[host]) : 0;
 }
 
-static uint32_t least_of(uint64_t a, uint64_t b)
+// Fills hosts that have room, in their order or in turn; returns what is left of n.
+static uint32_t place_fill(const mlt_place *p, uint32_t *room, bool by_node, uint32_t n)
 {
-    return (uint32_t)(a < b ? a : b);
-}
-
-// How many are placed if no host gets more than `each`.
-static uint64_t placed_by(const mlt_place *p, const uint32_t *room, uint32_t each)
-{
-    uint64_t sum = 0;
-    for (uint32_t h = 0; h < p->hosts; h++)
-        sum += least_of(room[h], each);
-    return sum;
-}
-
-// How many turns there are in which all hosts with room get one.
-static uint32_t whole_turns(const mlt_place *p, const uint32_t *room, uint32_t n)
-{
-    uint32_t low = 0, high = UINT32_MAX; // low is not too many, high is
-    if (placed_by(p, room, high) <= n)
-        return high;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (placed_by(p, room, middle) <= n)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-// Fills hosts that have room; returns what is left of n. Neither way takes n steps.
-static uint32_t place_fill(const mlt_place *p, const uint32_t *room, bool by_node, uint32_t n)
-{
-    uint32_t turns = by_node ? whole_turns(p, room, n) : 0;
-    if (by_node)
-        n -= (uint32_t)placed_by(p, room, turns);
-    for (uint32_t h = 0; h < p->hosts; h++) {
-        uint32_t own = least_of(room[h], turns), more = least_of(room[h] - own, n);
-        more = by_node && more ? 1 : more;
-        p->counts[h] += own + more;
-        n -= more;
+    for (bool any = true; n && any;) {
+        any = false;
+        for (uint32_t h = 0; h < p->hosts && n; h++) {
+            uint32_t more = by_node && room[h] ? 1 : room[h] < n ? room[h] : n;
+            p->counts[h] += more;
+            room[h] -= more;
+            n -= more;
+            any |= more > 0;
+        }
     }
     return n;
 }
@@ -141,9 +112,11 @@ void mlt_place_count(const mlt_place *place, bool by_node, uint32_t n)
         sum += place->slots[h];
     }
     n = place_fill(place, room, by_node, n); // the round that has begun
-    for (uint32_t h = 0; h < place->hosts; h++)
+    for (uint32_t h = 0; h < place->hosts; h++) {
         place->counts[h] += (uint32_t)(n / sum * place->slots[h]);
-    (void)place_fill(place, place->slots, by_node, (uint32_t)(n % sum));
+        room[h] = place->slots[h];
+    }
+    (void)place_fill(place, room, by_node, (uint32_t)(n % sum));
     free(room);
 }
 

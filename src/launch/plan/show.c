@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/text.h"
-#include "launch/numbers.h"
 #include "launch/plan/plan.h"
 
 enum { MOST_RANGES = 6, COLUMNS = 7 };

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "image/elf.h"
-#include "launch/numbers.h"
 #include "launch/say.h"
 
 enum { MOST_NAMED = 8 };

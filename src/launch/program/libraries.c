@@ -41,20 +41,19 @@ static const struct {
     {"libmpi.so", "another MPI"},
 };
 
-const char *mlt_libraries_vendor(const char *name)
+// NULL: it is nobody else's.
+static const char *find_vendor(const char *name)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (strncmp(name, foreign[i].start, strlen(foreign[i].start)) == 0)
             return foreign[i].vendor;
-    return "another MPI";
+    return NULL;
 }
 
-bool mlt_libraries_is_foreign(const char *name)
+const char *mlt_libraries_vendor(const char *name)
 {
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (strncmp(name, foreign[i].start, strlen(foreign[i].start)) == 0)
-            return true;
-    return false;
+    const char *vendor = find_vendor(name);
+    return vendor ? vendor : "another MPI";
 }
 
 const char *mlt_libraries_folder(void)
@@ -135,7 +134,7 @@ static void look_at_need(finder *f, const mlt_elf_links *links, const char *name
         look_at_abi(f, links, name, origin);
         return;
     }
-    if (mlt_libraries_is_foreign(name)) {
+    if (find_vendor(name)) {
         if (!f->out->foreign)
             f->out->foreign = mlt_text_of("%s", name);
         return;
@@ -220,7 +219,7 @@ static char *loaded_by(pid_t pid)
     while (maps && !found && getline(&line, &room, maps) > 0) {
         line[strcspn(line, "\n")] = '\0';
         const char *path = strchr(line, '/'), *file = path ? strrchr(path, '/') + 1 : NULL;
-        if (file && mlt_libraries_is_foreign(file))
+        if (file && find_vendor(file))
             found = mlt_text_of("%s", path);
     }
     if (maps)

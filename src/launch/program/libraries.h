@@ -25,7 +25,6 @@ void mlt_libraries_fini(mlt_libraries *libraries);
 
 // Whose library has that name: "Open MPI".
 const char *mlt_libraries_vendor(const char *name);
-bool mlt_libraries_is_foreign(const char *name);
 
 // The path of another MPI's library that this process, or one that it started, has loaded by now;
 // NULL if there is none, or it cannot be seen. The caller frees it.

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/numbers.h"
 #include "boot/recorder.h"
-#include "launch/numbers.h"
 #include "os/os.h"
 
 enum {

@@ -48,10 +48,18 @@ void mlt_changes_free(mlt_changes *c)
     free(c);
 }
 
+static void changes_tell(mlt_changes *c, uint32_t to, mlt_frame_type type, int64_t value,
+                         const void *body, size_t length)
+{
+    mlt_frame frame = {
+        .type = type, .length = (uint32_t)length, .from = MLT_FRAME_HEAD, .to = to, .value = value};
+    c->send(c->user, &frame, (char *)(uintptr_t)body);
+}
+
 uint32_t mlt_changes_begin(mlt_changes *c, const char *file)
 {
     uint32_t number = ++c->change;
-    c->send(c->user, MLT_FRAME_ALL, MLT_FRAME_CHANGE, number, file, strlen(file) + 1);
+    changes_tell(c, MLT_FRAME_ALL, MLT_FRAME_CHANGE, number, file, strlen(file) + 1);
     return number;
 }
 
@@ -63,7 +71,7 @@ static void tell_known(mlt_changes *c)
     if (least <= c->known)
         return;
     c->known = least;
-    c->send(c->user, MLT_FRAME_ALL, MLT_FRAME_KNOWN, least, NULL, 0);
+    changes_tell(c, MLT_FRAME_ALL, MLT_FRAME_KNOWN, least, NULL, 0);
 }
 
 void mlt_changes_knows(mlt_changes *c, uint32_t host, int64_t change)
@@ -83,7 +91,7 @@ static void take_kept(mlt_changes *c, open_change *o, uint32_t host)
     if (--o->left > 0)
         return;
     mlt_list_remove(&o->link);
-    c->send(c->user, o->host, MLT_FRAME_SPREAD, o->number, &o->decision, sizeof o->decision);
+    changes_tell(c, o->host, MLT_FRAME_SPREAD, o->number, &o->decision, sizeof o->decision);
     free(o);
 }
 
@@ -96,7 +104,7 @@ void mlt_changes_decides(mlt_changes *c, uint32_t host, const mlt_decision *deci
     o->decision = *decision;
     o->left = c->hosts;
     mlt_list_push_back(&c->decisions, &o->link);
-    c->send(c->user, MLT_FRAME_ALL, MLT_FRAME_DECIDED, number, decision, sizeof *decision);
+    changes_tell(c, MLT_FRAME_ALL, MLT_FRAME_DECIDED, number, decision, sizeof *decision);
     for (uint32_t h = 0; h < c->hosts; h++)
         if (c->knows[h] == UINT32_MAX)
             mlt_changes_kept(c, h, number);

@@ -21,8 +21,7 @@
 typedef struct mlt_changes mlt_changes;
 
 // Sends a frame to the agent of a host, or to MLT_FRAME_ALL. Agents may answer before it returns.
-typedef void mlt_changes_send(void *user, uint32_t to, mlt_frame_type type, int64_t value,
-                              const void *body, size_t length);
+typedef void mlt_changes_send(void *user, const mlt_frame *frame, char *body);
 
 // What rank 0 decides: the communicator's key and the word for it (boot/board.h).
 typedef struct mlt_decision {

@@ -15,18 +15,17 @@ static struct {
     mlt_decision decision;
 } last;
 
-static void sends(void *user, uint32_t to, mlt_frame_type type, int64_t value, const void *body,
-                  size_t length)
+static void sends(void *user, const mlt_frame *frame, char *body)
 {
-    last.to = to;
-    last.type = type;
-    last.value = value;
+    last.to = frame->to;
+    last.type = frame->type;
+    last.value = frame->value;
     last.count++;
-    if (length == sizeof last.decision)
-        memcpy(&last.decision, body, length);
+    if (frame->length == sizeof last.decision)
+        memcpy(&last.decision, body, frame->length);
     mlt_changes **own = user;
-    if (type == MLT_FRAME_DECIDED) // this host's agent answers at once
-        mlt_changes_kept(*own, 0, value);
+    if (frame->type == MLT_FRAME_DECIDED) // this host's agent answers at once
+        mlt_changes_kept(*own, 0, frame->value);
 }
 
 static void test_known(mlt_changes *c)

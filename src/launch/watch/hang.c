@@ -16,7 +16,7 @@
 
 #include "base/cycle.h"
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "launch/watch/hang_groups.h"
 #include "launch/watch/hang_meet.h"
 #include "launch/watch/hang_records.h"

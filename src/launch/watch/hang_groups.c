@@ -9,8 +9,8 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/table.h"
-#include "launch/numbers.h"
 #include "launch/watch/hang_records.h"
 #include "launch/watch/hang_words.h"
 

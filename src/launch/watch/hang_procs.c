@@ -8,10 +8,10 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "boot/ctl.h"
-#include "launch/numbers.h"
 
 enum {
     MOST_TEXTS = 8, // shown

@@ -65,9 +65,8 @@ void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
         }
         mlt_ctl_wait *own = &hang->records[hang->count++];
         *own = records[i];
-        own->call[sizeof own->call - 1] = own->label[sizeof own->label - 1] = '\0';
-        mlt_text_printable(own->call);
-        mlt_text_printable(own->label);
+        mlt_text_close(own->call, sizeof own->call);
+        mlt_text_close(own->label, sizeof own->label);
     }
 }
 
@@ -93,8 +92,7 @@ void mlt_hang_add_jobs(mlt_hang *hang, const mlt_ctl_job *jobs, size_t count)
         mlt_ctl_job job = jobs[i];
         if (job.first_rank < hang->ranks || mlt_hang_job_of(hang, (int32_t)job.first_rank))
             continue;
-        job.name[sizeof job.name - 1] = '\0';
-        mlt_text_printable(job.name);
+        mlt_text_close(job.name, sizeof job.name);
         MLT_ARRAY_WANT(hang->jobs, hang->job_count + 1, hang->job_room);
         hang->jobs[hang->job_count++] = job;
     }

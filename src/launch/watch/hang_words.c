@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "launch/numbers.h"
+#include "base/numbers.h"
 
 enum { MOST_OPERATIONS = 4 }; // named in one line
 

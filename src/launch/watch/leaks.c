@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/numbers.h"
 #include "base/text.h"
-#include "launch/numbers.h"
 #include "launch/say.h"
 #include "launch/watch/lines.h"
 

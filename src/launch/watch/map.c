@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/watch/map.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
+#include "base/text.h"
 #include "launch/say.h"
 
 enum { MOST_CHOICES_SHOWN = 40 };
@@ -24,17 +24,6 @@ void mlt_path_map_fini(mlt_path_map *map)
     free(map->paths);
 }
 
-// Ends a worker's text. A damaged one shall not talk to the terminal.
-static void map_close_text(char *text, size_t size)
-{
-    text[size - 1] = '\0';
-    for (size_t n = strlen(text); n < size; n++)
-        text[n] = '\0'; // the bytes after a text are compared, too
-    for (; *text; text++)
-        if (!isprint((unsigned char)*text))
-            *text = '?';
-}
-
 static bool same_choice(const mlt_ctl_choice *a, const mlt_ctl_choice *b)
 {
     return strcmp(a->comm, b->comm) == 0 && strcmp(a->collective, b->collective) == 0 &&
@@ -48,12 +37,12 @@ void mlt_path_map_choices(mlt_path_map *map, const mlt_ctl_choice *choices, size
 {
     for (size_t i = 0; i < count; i++) {
         mlt_ctl_choice one = choices[i];
-        map_close_text(one.comm, sizeof one.comm);
-        map_close_text(one.by, sizeof one.by);
-        map_close_text(one.why, sizeof one.why);
-        map_close_text(one.collective, sizeof one.collective);
-        map_close_text(one.alg, sizeof one.alg);
-        map_close_text(one.stages, sizeof one.stages);
+        mlt_text_close(one.comm, sizeof one.comm);
+        mlt_text_close(one.by, sizeof one.by);
+        mlt_text_close(one.why, sizeof one.why);
+        mlt_text_close(one.collective, sizeof one.collective);
+        mlt_text_close(one.alg, sizeof one.alg);
+        mlt_text_close(one.stages, sizeof one.stages);
         size_t at = 0;
         while (at < map->choice_count && !same_choice(&map->choices[at], &one))
             at++;
@@ -90,10 +79,10 @@ void mlt_path_map_paths(mlt_path_map *map, const mlt_ctl_path *paths, size_t cou
 {
     for (size_t i = 0; i < count; i++) {
         mlt_ctl_path one = paths[i];
-        map_close_text(one.comm, sizeof one.comm);
-        map_close_text(one.by, sizeof one.by);
-        map_close_text(one.stack, sizeof one.stack);
-        map_close_text(one.collective, sizeof one.collective);
+        mlt_text_close(one.comm, sizeof one.comm);
+        mlt_text_close(one.by, sizeof one.by);
+        mlt_text_close(one.stack, sizeof one.stack);
+        mlt_text_close(one.collective, sizeof one.collective);
         size_t at = 0;
         while (at < map->path_count && !same_path(&map->paths[at], &one))
             at++;

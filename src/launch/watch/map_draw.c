@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "launch/watch/map.h"
 
 enum {

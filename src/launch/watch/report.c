@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/watch/report.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,7 +8,8 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
+#include "base/text.h"
 #include "launch/say.h"
 
 enum { MOST_CALLS_SHOWN = 10, MOST_QUEUES_SHOWN = 20, MOST_WORKERS_SHOWN = 8 };
@@ -37,11 +37,10 @@ struct mlt_report {
     uint64_t more_queues;
 };
 
-mlt_report *mlt_report_new(const mlt_placement *plan, uint32_t cores)
+mlt_report *mlt_report_new(const mlt_placement *plan)
 {
     mlt_report *report = mlt_take(1, sizeof *report);
     report->plan = plan;
-    report->cores = cores;
     report->loads = mlt_take(plan->workers, sizeof *report->loads);
     return report;
 }
@@ -60,20 +59,11 @@ void mlt_report_free(mlt_report *report)
     free(report);
 }
 
-// Ends a worker's text. A damaged one shall not talk to the terminal.
-static void report_close_text(char *text, size_t size)
-{
-    text[size - 1] = '\0';
-    for (; *text; text++)
-        if (!isprint((unsigned char)*text))
-            *text = '?';
-}
-
 void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         mlt_ctl_call one = calls[i];
-        report_close_text(one.name, sizeof one.name);
+        mlt_text_close(one.name, sizeof one.name);
         size_t at = 0;
         while (at < report->call_count && strcmp(report->calls[at].name, one.name) != 0)
             at++;
@@ -125,15 +115,15 @@ void mlt_report_stats(mlt_report *report, uint32_t worker, const mlt_ctl_stats *
     add_load(report, worker, stats);
     if (report->workers++ == 0) {
         *sum = *stats;
-        report_close_text(sum->guard, sizeof sum->guard);
-        report_close_text(sum->policy, sizeof sum->policy);
-        report_close_text(sum->large_thread, sizeof sum->large_thread);
-        report_close_text(sum->large_process, sizeof sum->large_process);
+        mlt_text_close(sum->guard, sizeof sum->guard);
+        mlt_text_close(sum->policy, sizeof sum->policy);
+        mlt_text_close(sum->large_thread, sizeof sum->large_thread);
+        mlt_text_close(sum->large_process, sizeof sum->large_process);
         return;
     }
     if (memchr(stats->large_process, ':', sizeof stats->large_process)) { // somebody was refused
         memcpy(sum->large_process, stats->large_process, sizeof sum->large_process);
-        report_close_text(sum->large_process, sizeof sum->large_process);
+        mlt_text_close(sum->large_process, sizeof sum->large_process);
     }
     for (int i = 0; i < MLT_CTL_DISTANCES; i++) {
         sum->messages[i] += stats->messages[i];
@@ -156,8 +146,8 @@ void mlt_report_queues(mlt_report *report, const mlt_ctl_queue *queues, size_t c
     for (size_t i = 0; i < report->queue_count; i++) {
         mlt_ctl_queue *q = &report->queues[i];
         *q = queues[i];
-        report_close_text(q->from, sizeof q->from);
-        report_close_text(q->to, sizeof q->to);
+        mlt_text_close(q->from, sizeof q->from);
+        mlt_text_close(q->to, sizeof q->to);
     }
 }
 
@@ -240,27 +230,6 @@ static void print_queues(const mlt_report *report, FILE *out)
 
 static const char *const distances[] = {"same worker", "same process", "same host", "other host"};
 
-static void print_messages(const mlt_report *report, FILE *out)
-{
-    const mlt_ctl_stats *sum = &report->sum;
-    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
-    bool first = true;
-    for (int i = 0; i < MLT_CTL_DISTANCES; i++) {
-        if (!sum->messages[i])
-            continue;
-        fprintf(out, "  %-11s %-12s %15s messages  %s\n", first ? "sent" : "", distances[i],
-                mlt_number(a, sum->messages[i]), mlt_bytes(b, sum->bytes[i]));
-        first = false;
-    }
-    if (first) {
-        fprintf(out, "  %-11s nothing\n", "sent");
-        return;
-    }
-    fprintf(out, "  %-11s %s eager,", "", mlt_number(a, sum->eager));
-    fprintf(out, " %s by rendezvous; ", mlt_number(a, sum->rendezvous));
-    fprintf(out, "at most %s held unexpected in a worker\n", mlt_bytes(a, sum->unexpected_peak));
-}
-
 // How long the ranks were in the functions that synchronise windows, or make partitions ready and
 // ask for them.
 static uint64_t time_in(const mlt_report *report, bool (*is)(const char *function))
@@ -301,6 +270,19 @@ static bool print_distances(const char *title, const uint64_t *counts, const uin
         any = true;
     }
     return any;
+}
+
+static void print_messages(const mlt_report *report, FILE *out)
+{
+    const mlt_ctl_stats *sum = &report->sum;
+    char a[MLT_NUMBER_BYTES];
+    if (!print_distances("sent", sum->messages, sum->bytes, "messages", out)) {
+        fprintf(out, "  %-11s nothing\n", "sent");
+        return;
+    }
+    fprintf(out, "  %-11s %s eager,", "", mlt_number(a, sum->eager));
+    fprintf(out, " %s by rendezvous; ", mlt_number(a, sum->rendezvous));
+    fprintf(out, "at most %s held unexpected in a worker\n", mlt_bytes(a, sum->unexpected_peak));
 }
 
 static void print_moves(const mlt_report *report, FILE *out)

@@ -11,9 +11,9 @@
 
 typedef struct mlt_report mlt_report;
 
-mlt_report *mlt_report_new(const mlt_placement *plan, uint32_t cores); // cores: of this host
+mlt_report *mlt_report_new(const mlt_placement *plan);
 
-void mlt_report_add_cores(mlt_report *report, uint32_t cores); // of another host
+void mlt_report_add_cores(mlt_report *report, uint32_t cores); // of a host
 void mlt_report_free(mlt_report *report);
 
 void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t count);

@@ -44,7 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_take(&data, &size, shape, sizeof shape);
     mlt_placement plan = {
         .proc_count = shape[0] + 1u, .workers = shape[1] + 1u, .ranks = 1u << shape[2] % 31};
-    mlt_report *report = mlt_report_new(&plan, shape[3]);
+    mlt_report *report = mlt_report_new(&plan);
+    mlt_report_add_cores(report, shape[3]);
     while (size > 0)
         take_piece(report, &data, &size);
     char *text = NULL;

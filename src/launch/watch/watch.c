@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes belong to agents: that of this host, whose functions are called, and those of others,
-// which get frames (`command`). What they tell comes to mlt_watch_take.
+// which get frames (`command`). What they tell comes to mlt_watch_send.
 #include "launch/watch/watch.h"
 
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +36,8 @@ static const uint64_t watch_tick_ns = 1000 * MLT_WATCH_MS;
 static const uint64_t children_ns = 6000 * MLT_WATCH_MS; // for spawned jobs that were told to end
 static const int last_words_ms = 500;
 
+static void watch_take(mlt_watch *w, const mlt_frame *frame, char *body);
+
 // ---- What people outside want to see
 
 void mlt_watch_live(mlt_watch *w, mlt_live *live)
@@ -51,17 +52,19 @@ void mlt_watch_ask_live(mlt_watch *w, int64_t number, bool *answers)
     mlt_watch_command(w, MLT_FRAME_LIVE, 0, number);
 }
 
-static void send_change(void *user, uint32_t to, mlt_frame_type type, int64_t value,
-                        const void *body, size_t length)
+void mlt_watch_send(void *watch, const mlt_frame *frame, char *body)
 {
-    mlt_watch *w = user;
-    mlt_frame frame = {
-        .type = type, .length = (uint32_t)length, .from = MLT_FRAME_HEAD, .to = to, .value = value};
-    bool others = to == MLT_FRAME_ALL || (w->agents && mlt_agents_has(w->agents, to));
-    if (w->agents && others)
-        mlt_agents_send(w->agents, &frame, body);
-    if (w->agent && (to == MLT_FRAME_ALL || !others))
-        mlt_agent_take(w->agent, &frame, body);
+    mlt_watch *w = watch;
+    bool all = frame->to == MLT_FRAME_ALL;
+    bool others = w->agents && (all || mlt_agents_has(w->agents, frame->to));
+    if (frame->to == MLT_FRAME_HEAD) {
+        watch_take(w, frame, body);
+        return;
+    }
+    if (others)
+        mlt_agents_send(w->agents, frame, body);
+    if (w->agent && (all || !others))
+        mlt_agent_take(w->agent, frame, body);
 }
 
 uint32_t mlt_watch_change(mlt_watch *w, const char *file)
@@ -81,8 +84,8 @@ static void watch_reap(mlt_watch *w)
     pid_t pid;
     while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
         if ((!w->agent || !mlt_agent_reaped(w->agent, pid, status, &usage)) &&
-            (!w->agents || !mlt_agents_reaped(w->agents, pid, status)) && w->conf.children)
-            (void)mlt_children_reaped(w->conf.children, pid, status);
+            (!w->agents || !mlt_agents_reaped(w->agents, pid, status)))
+            (void)mlt_children_reaped(w->children, pid, status);
 }
 
 // Its mpirun has said why it failed, if it could.
@@ -104,8 +107,8 @@ static void take_spawn(mlt_watch *w, const mlt_frame *frame, const char *body)
     if (options->record && !w->told_spawned && !options->quiet)
         mlt_say("ranks of spawned jobs are not recorded: they are not in %s", options->record);
     w->told_spawned = true;
-    if (w->conf.children && !w->ending)
-        mlt_children_spawn(w->conf.children, frame->from, frame->about, frame->value, body,
+    if (!w->ending)
+        mlt_children_spawn(w->children, frame->from, frame->about, frame->value, body,
                            frame->length);
 }
 
@@ -153,8 +156,8 @@ static void watch_begin(mlt_watch *w)
     w->begun = true;
     compare_clocks(w);
     mlt_watch_command(w, MLT_FRAME_START, 0, w->mixed);
-    if (w->conf.io)
-        mlt_stdio_run(w->conf.io);
+    if (w->io)
+        mlt_stdio_run(w->io);
 }
 
 // On a terminal, while it takes long.
@@ -162,7 +165,7 @@ static void show_progress(mlt_watch *w)
 {
     uint32_t all = w->conf.plan->host_count;
     char line[160];
-    const char *more = w->conf.progress ? w->conf.progress(w->conf.user) : "";
+    const char *more = w->stage ? mlt_stage_out_progress(w->stage) : "";
     if (!isatty(STDERR_FILENO) || w->conf.options->quiet)
         return;
     bool over = w->begun || w->ending;
@@ -188,22 +191,16 @@ static void compare_types(mlt_watch *w, const void *bytes)
                 types.long_double_digits != w->types.long_double_digits;
 }
 
-// No body: this host.
 static void take_ready(mlt_watch *w, uint32_t from, const char *body, size_t length)
 {
     mlt_frame_ready about;
-    if (w->hosts[from].ready)
+    if (w->hosts[from].ready || length != sizeof about)
         return;
     w->hosts[from].ready = true;
-    if (length == sizeof about) {
-        memcpy(&about, body, sizeof about);
-        compare_types(w, about.types);
-        if (w->conf.report)
-            mlt_report_add_cores(w->conf.report, about.cores);
-    } else {
-        mlt_greet_types own = mlt_greet_types_here();
-        compare_types(w, &own);
-    }
+    memcpy(&about, body, sizeof about);
+    compare_types(w, about.types);
+    if (w->conf.report)
+        mlt_report_add_cores(w->conf.report, about.cores);
     if (--w->waiting > 0)
         return;
     watch_begin(w);
@@ -251,8 +248,8 @@ static void take_host_lost(mlt_watch *w, uint32_t at, const char *text)
         mlt_watch_end_by(w);
     }
     mlt_watch_forget_all(w, at, true);
-    if (w->conf.io)
-        mlt_stdio_host_ended(w->conf.io, at);
+    if (w->io)
+        mlt_stdio_host_ended(w->io, at);
     if (w->purpose != MLT_WATCH_FOR_NOBODY && !h->stated && --w->open_answers == 0)
         mlt_watch_finish_collecting(w);
     if (w->open_looks > 0 && !h->looked && --w->open_looks == 0)
@@ -327,17 +324,16 @@ static void take_of_proc(mlt_watch *w, const mlt_frame *frame, char *body)
         break;
     case MLT_FRAME_OUTPUT:
     case MLT_FRAME_ROOM:
-        if (w->conf.io)
-            mlt_stdio_take(w->conf.io, frame, body);
+        if (w->io)
+            mlt_stdio_take(w->io, frame, body);
         break;
     default:
         break;
     }
 }
 
-void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
+static void watch_take(mlt_watch *w, const mlt_frame *frame, char *body)
 {
-    mlt_watch *w = user;
     const mlt_placement *plan = w->conf.plan;
     if (frame->from >= plan->host_count)
         return;
@@ -374,6 +370,10 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
     case MLT_FRAME_CLOCKED:
         take_clock(w, frame, body);
         break;
+    case MLT_FRAME_STAGED:
+        if (w->stage)
+            mlt_stage_out_kept(w->stage, frame->from, frame->value);
+        break;
     case MLT_FRAME_LIVED:
         if (w->live)
             mlt_live_take(w->live, frame->from, frame->value, body, frame->length);
@@ -395,14 +395,14 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
 
 static void signal_children(mlt_watch *w, int signal, bool from_keyboard)
 {
-    if (w->conf.children && !from_keyboard) // the keyboard's have reached them
-        mlt_children_signal(w->conf.children, signal);
+    if (!from_keyboard) // the keyboard's have reached them
+        mlt_children_signal(w->children, signal);
 }
 
 // Spawned jobs are told to end, and get some time for it.
 static void hurry_children(mlt_watch *w)
 {
-    if (w->conf.children && mlt_children_living(w->conf.children) && !w->children_until)
+    if (mlt_children_living(w->children) && !w->children_until)
         w->children_until = mlt_os_now_ns() + children_ns;
     mlt_watch_set_timer(w);
 }
@@ -410,15 +410,14 @@ static void hurry_children(mlt_watch *w)
 static void time_over(mlt_watch *w)
 {
     w->timeout_at = 0;
-    if (w->conf.children)
-        mlt_children_time_over(w->conf.children, w->conf.options->timeout_s);
+    mlt_children_time_over(w->children, w->limit_s);
     hurry_children(w);
     if (w->attached) {
         mlt_watch_collect(w, MLT_WATCH_FOR_TIMEOUT);
         return;
     }
     mlt_watch_verdict(w, MLT_EXIT_TIMEOUT, "the job was ended after the time limit of %g s",
-                      w->conf.options->timeout_s);
+                      w->limit_s);
     mlt_watch_end_by(w);
 }
 
@@ -505,17 +504,14 @@ static void watch_signals_ready(mlt_loop_source *source, uint32_t events)
 // What they have on other hosts ends with the channels of their agents.
 static void kill_children(mlt_watch *w)
 {
-    if (!w->conf.children)
-        return;
-    mlt_children_close(w->conf.children);
-    mlt_children_signal(w->conf.children, SIGKILL);
+    mlt_children_close(w->children);
+    mlt_children_signal(w->children, SIGKILL);
 }
 
-static void watch_timer_ready(mlt_loop_source *source, uint32_t events)
+static void watch_rings(mlt_loop_timer *timer)
 {
-    mlt_watch *w = mlt_container_of(source, mlt_watch, timer);
-    uint64_t count, now = mlt_os_now_ns();
-    (void)!read(source->fd, &count, sizeof count);
+    mlt_watch *w = mlt_container_of(timer, mlt_watch, timer);
+    uint64_t now = mlt_os_now_ns();
     if (mlt_loop_due(&w->kill_at, now))
         mlt_watch_kill_all(w, false);
     if (mlt_loop_due(&w->crash_kill_at, now))
@@ -539,8 +535,9 @@ static void watch_timer_ready(mlt_loop_source *source, uint32_t events)
     mlt_watch_set_timer(w);
 }
 
-void mlt_watch_time_over(mlt_watch *w)
+void mlt_watch_time_over(mlt_watch *w, double limit_s)
 {
+    w->limit_s = limit_s;
     if (!w->ending)
         time_over(w);
 }
@@ -584,7 +581,7 @@ static void guard_ready(mlt_loop_source *source, uint32_t events)
         mlt_watch_command(w, MLT_FRAME_GATE, 0, 0);
         return;
     }
-    mlt_loop_remove(w->conf.loop, source);
+    mlt_loop_remove(source);
     mlt_watch_abandon(w);
 }
 
@@ -596,21 +593,29 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
     w->conf = *conf;
     w->procs = mlt_take(conf->plan->proc_count, sizeof *w->procs);
     w->hosts = mlt_take(conf->plan->host_count, sizeof *w->hosts);
-    w->changes = mlt_changes_new(conf->plan->host_count, send_change, w);
+    w->changes = mlt_changes_new(conf->plan->host_count, mlt_watch_send, w);
+    w->children = mlt_children_new(conf->options, conf->plan, conf->group, w);
+    if (!conf->adopted)
+        w->io = mlt_stdio_new(
+            &(mlt_stdio_conf){.options = conf->options,
+                              .plan = conf->plan,
+                              .host = conf->host,
+                              .send = mlt_placement_other(conf->plan) ? mlt_watch_send : NULL,
+                              .user = w});
     w->missing = conf->plan->proc_count;
     w->waiting = conf->plan->host_count;
     mlt_clocks_init(&w->clocks, conf->plan->host_count);
     w->signals = (mlt_loop_source){.fd = conf->signal_fd, .ready = watch_signals_ready};
-    w->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = watch_timer_ready};
-    if (w->timer.fd < 0 || !mlt_loop_add(conf->loop, &w->signals, EPOLLIN) ||
-        !mlt_loop_add(conf->loop, &w->timer, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
+    w->timer.ring = watch_rings;
+    mlt_loop_need(&w->signals, EPOLLIN);
     w->guard = (mlt_loop_source){.fd = conf->guard_fd, .ready = guard_ready};
-    if (conf->guard_fd >= 0 && !mlt_loop_add(conf->loop, &w->guard, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
-    if (conf->options->timeout_s > 0)
-        w->timeout_at = mlt_os_now_ns() + (uint64_t)(conf->options->timeout_s * 1e9);
+    if (conf->guard_fd >= 0)
+        mlt_loop_need(&w->guard, EPOLLIN);
+    w->limit_s = conf->options->timeout_s;
+    if (w->limit_s > 0)
+        w->timeout_at = mlt_os_now_ns() + (uint64_t)(w->limit_s * 1e9);
+    if (conf->parent)
+        mlt_parent_watch(conf->parent, w);
     mlt_watch_set_timer(w);
     return w;
 }
@@ -623,9 +628,13 @@ void mlt_watch_join(mlt_watch *w, mlt_agent *agent, mlt_agents *agents)
         w->tick_at = mlt_os_now_ns() + watch_tick_ns;
         mlt_watch_set_timer(w);
     }
-    for (uint32_t h = 0; h < w->conf.plan->host_count; h++)
-        if (w->conf.plan->hosts[h].host.here)
-            take_ready(w, h, NULL, 0);
+    if (agent)
+        mlt_agent_tell_ready(agent);
+}
+
+void mlt_watch_stage(mlt_watch *w, mlt_stage_out *stage)
+{
+    w->stage = stage;
 }
 
 static void watch_errors_ready(mlt_loop_source *source, uint32_t events)
@@ -636,25 +645,25 @@ static void watch_errors_ready(mlt_loop_source *source, uint32_t events)
 static void wait_for_room(mlt_watch *w)
 {
     if (!mlt_say_waits()) {
-        mlt_loop_remove(w->conf.loop, &w->errors);
+        mlt_loop_remove(&w->errors);
         return;
     }
     if (!w->errors.added) {
         w->errors = (mlt_loop_source){.fd = mlt_say_fd(), .ready = watch_errors_ready};
-        (void)mlt_loop_add(w->conf.loop, &w->errors, EPOLLOUT);
+        (void)mlt_loop_add(&w->errors, EPOLLOUT);
     }
 }
 
 static void turn(mlt_watch *w)
 {
     wait_for_room(w);
-    mlt_loop_turn(w->conf.loop);
+    mlt_loop_turn();
 }
 
 // What agents have sent and mpirun's reader has not read yet holds them up: they are not late.
 static void note_output(const mlt_watch *w, uint64_t patience_ns, uint64_t *until)
 {
-    if (w->conf.io && mlt_stdio_writes(w->conf.io))
+    if (w->io && mlt_stdio_writes(w->io))
         *until = mlt_os_now_ns() + patience_ns;
 }
 
@@ -676,8 +685,8 @@ static void dismiss(mlt_watch *w)
 {
     if (!w->agents)
         return;
-    if (w->conf.io && w->interrupted)
-        mlt_stdio_hurry(w->conf.io);
+    if (w->io && w->interrupted)
+        mlt_stdio_hurry(w->io);
     uint64_t patience_ns = w->code || w->interrupted ? bye_ns : output_ns;
     uint64_t until = mlt_os_now_ns() + patience_ns;
     w->ending = true;
@@ -721,7 +730,7 @@ static void await_children(mlt_watch *w)
         hurry_children(w);
     }
     mlt_watch_set_timer(w);
-    while (w->conf.children && mlt_children_living(w->conf.children))
+    while (mlt_children_living(w->children))
         turn(w);
 }
 
@@ -737,7 +746,7 @@ int mlt_watch_run(mlt_watch *w)
     }
     await_children(w);
     dismiss(w);
-    mlt_loop_remove(w->conf.loop, &w->errors);
+    mlt_loop_remove(&w->errors);
     mlt_sweep();
     if (w->purpose != MLT_WATCH_FOR_NOBODY) // the last rank ended meanwhile
         mlt_watch_finish_collecting(w);
@@ -757,12 +766,26 @@ bool mlt_watch_interrupted(const mlt_watch *w)
     return w->interrupted != 0;
 }
 
+mlt_stdio *mlt_watch_io(const mlt_watch *w)
+{
+    return w->io;
+}
+
+bool mlt_watch_finish_output(mlt_watch *w)
+{
+    bool whole = mlt_stdio_finish(w->io, w->interrupted != 0);
+    w->io = NULL;
+    return whole;
+}
+
 void mlt_watch_free(mlt_watch *w)
 {
-    mlt_loop_remove(w->conf.loop, &w->signals);
-    mlt_loop_remove(w->conf.loop, &w->timer);
-    mlt_loop_remove(w->conf.loop, &w->guard);
-    close(w->timer.fd);
+    if (w->io)
+        (void)mlt_stdio_finish(w->io, true);
+    mlt_children_free(w->children);
+    mlt_loop_remove(&w->signals);
+    mlt_loop_alarm(&w->timer, 0);
+    mlt_loop_remove(&w->guard);
     mlt_hang_free(w->hang);
     mlt_changes_free(w->changes);
     mlt_text_free(&w->calls);

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "launch/say.h"
 #include "os/os.h"
 
@@ -109,8 +109,9 @@ void mlt_watch_end_job(mlt_watch *w, int signal, int elsewhere, uint64_t grace)
     w->crash_kill_at = now + (grace > crash_grace_ns ? grace : crash_grace_ns);
     if (!w->begun)
         mlt_watch_forget_all(w, MLT_FRAME_ALL, false);
-    if (w->conf.fails)
-        w->conf.fails(w->conf.user);
+    mlt_children_fails(w->children);
+    if (w->conf.parent)
+        mlt_parent_fails(w->conf.parent);
     if (signal)
         mlt_watch_command_own(w, MLT_FRAME_SIGNAL, 0, signal);
     mlt_watch_command_others(w, MLT_FRAME_SIGNAL, 0, elsewhere);
@@ -155,7 +156,7 @@ void mlt_watch_end_by(mlt_watch *w)
 
 bool mlt_watch_is_unborn(const mlt_watch *w)
 {
-    return w->conf.born && w->initialised < w->conf.plan->proc_count;
+    return w->conf.parent && w->initialised < w->conf.plan->proc_count;
 }
 
 void mlt_watch_end_soon(mlt_watch *w, uint64_t pause)

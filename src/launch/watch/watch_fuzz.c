@@ -87,7 +87,7 @@ static void ask_for_report(job *j)
 {
     struct signalfd_siginfo info = {.ssi_signo = SIGQUIT};
     if (write(j->signals[1], &info, sizeof info) == (ssize_t)sizeof info)
-        mlt_loop_turn(j->loop);
+        mlt_loop_turn();
 }
 
 // A rank writes where it should not, and mpirun looks at it.
@@ -102,18 +102,13 @@ static void scribble(job *j, const char *bytes, size_t n)
     FUZZ_CHECK(mlt_job_look_at(j->segment).ended <= WORKERS);
 }
 
-static void tell(void *watch, const mlt_frame *frame, char *body)
-{
-    mlt_watch_take(watch, frame, body);
-}
-
 static void play(void *argument)
 {
     input *in = argument;
     job *j = the_job();
     int ends[PROCS][2];
     const mlt_options options = {.gdb = -1, .timeout_s = 1};
-    mlt_report *report = mlt_report_new(&j->plan, 2);
+    mlt_report *report = mlt_report_new(&j->plan);
     mlt_leaks leaks = {NULL, 0, 0};
     mlt_path_map map;
     mlt_path_map_init(&map);
@@ -122,7 +117,6 @@ static void play(void *argument)
                                  .leaks = &leaks,
                                  .plan = &j->plan,
                                  .report = report,
-                                 .loop = j->loop,
                                  .signal_fd = j->signals[0],
                                  .guard_fd = -1};
     for (uint32_t i = 0; i < WORKERS; i++)
@@ -131,9 +125,8 @@ static void play(void *argument)
     const mlt_agent_conf part = {.options = &options,
                                  .plan = &j->plan,
                                  .cores = 2,
-                                 .loop = j->loop,
                                  .job = j->segment,
-                                 .tell = tell,
+                                 .send = mlt_watch_send,
                                  .user = watch};
     mlt_agent *agent = mlt_agent_new(&part);
     mlt_agent_take(agent, &(mlt_frame){.type = MLT_FRAME_KILL}, NULL); // it shall start no process
@@ -156,7 +149,7 @@ static void play(void *argument)
         if (what & SCRIBBLE)
             scribble(j, packet, n);
         else if (send(ends[what % PROCS][1], packet, n, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
-            mlt_loop_turn(j->loop); // an empty packet looks like the end of the process
+            mlt_loop_turn(); // an empty packet looks like the end of the process
     }
     char drain[PIPE_MOST * sizeof(struct signalfd_siginfo)];
     (void)!read(j->signals[0], drain, sizeof drain);

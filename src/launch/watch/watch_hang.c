@@ -43,7 +43,7 @@ static void print_hang(mlt_watch *w)
                                             : "rank that is left is blocked in MPI");
     else if (w->purpose == MLT_WATCH_FOR_TIMEOUT)
         fprintf(out, "%s: the time limit of %g s is over; the ranks are here:\n", mlt_say_name(),
-                w->conf.options->timeout_s);
+                w->limit_s);
     else
         fprintf(out, "%s: the ranks are here:\n", mlt_say_name());
     mlt_hang_print(w->hang, out);
@@ -91,7 +91,7 @@ void mlt_watch_finish_collecting(mlt_watch *w)
         mlt_watch_verdict(w, MLT_EXIT_DEADLOCK, "the job was ended because of the deadlock");
     else
         mlt_watch_verdict(w, MLT_EXIT_TIMEOUT, "the job was ended after the time limit of %g s",
-                          w->conf.options->timeout_s);
+                          w->limit_s);
     if (w->conf.adopted)
         mlt_watch_end_soon(w, words_ns);
     else

@@ -186,8 +186,8 @@ static void take_init(mlt_watch *w, mlt_watch_proc *p)
     if (p->initialised)
         return;
     p->initialised = true;
-    if (++w->initialised == w->conf.plan->proc_count && w->conf.born && !w->ending)
-        w->conf.born(w->conf.user);
+    if (++w->initialised == w->conf.plan->proc_count && w->conf.parent && !w->ending)
+        mlt_parent_born(w->conf.parent, w->conf.plan);
 }
 
 static void take_final(mlt_watch *w, mlt_watch_proc *p)

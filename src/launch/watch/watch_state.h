@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "boot/ctl.h"
+#include "launch/children/children.h"
 #include "launch/clocks.h"
 #include "launch/loop.h"
 #include "launch/watch/change.h"
@@ -46,13 +47,18 @@ typedef struct mlt_watch_host {
 
 struct mlt_watch {
     mlt_watch_conf conf;
-    mlt_loop_source signals, timer;
+    mlt_loop_source signals;
+    mlt_loop_timer timer;
     mlt_loop_source guard;  // at its end: the guard was killed
     mlt_loop_source errors; // standard error, while something waits for room there
     mlt_clocks clocks;      // of other hosts, for a trace
     bool told_spawned;      // that jobs which are spawned are not recorded
     mlt_agent *agent;       // of this host; NULL: it has no rank
     mlt_agents *agents;     // agents of other hosts; NULL: there are none
+    mlt_stdio *io;          // NULL: somebody else has the streams
+    mlt_children *children; // jobs that ranks spawn
+    mlt_stage_out *stage;   // NULL: nothing is staged
+    double limit_s;         // of time; 0: none
     mlt_live *live;         // NULL: nobody can ask
     mlt_changes *changes;
     mlt_watch_proc *procs;

@@ -23,6 +23,8 @@ static void cvar_add_table(const mlt_settings_table *table)
     layers[layer_count++] = table->layer;
     for (size_t i = 0; i < table->count; i++) {
         const mlt_setting *s = &table->settings[i];
+        if (s->scope == MLT_SCOPE_INTERNAL)
+            continue;
         mlt_assert(var_count < CVAR_MOST);
         vars[var_count++] = (mlt_tool_cvar){s, table->layer, MLT_TOOL_ENUM(s->name, s->choices)};
     }

@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "coll/choice.h"
-#include "launch/numbers.h"
 #include "lua/rulebook.h"
 #include "os/os.h"
 #include "tools/coll/info.h"

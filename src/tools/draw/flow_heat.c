@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "tools/args.h"
 #include "tools/draw/flow.h"
 

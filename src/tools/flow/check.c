@@ -2,7 +2,7 @@
 // `millet flow check`: what is wrong with a file, or what it says.
 #include <stdio.h>
 
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "tools/commands.h"
 #include "tools/flow/input.h"
 #include "tools/flow/print.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "tools/commands.h"
 #include "tools/draw/flow.h"
 #include "tools/flow/input.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
 #include "goal/sched.h"
 #include "goal/text/loggopsim.h"
-#include "launch/numbers.h"
 #include "tools/commands.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "tools/commands.h"
 #include "tools/draw/draw.h"
 #include "tools/goal/machine.h"

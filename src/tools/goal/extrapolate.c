@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/table.h"
 #include "goal/text/text.h"
 #include "judge/grow/grow.h"
-#include "launch/numbers.h"
 #include "tools/commands.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/help.h"
 #include "base/memory.h"
 #include "judge/check/check.h"
 #include "judge/pass/pass.h"
-#include "launch/help.h"
 #include "tools/commands.h"
 #include "tools/goal/machine.h"
 #include "tools/goal/result.h"

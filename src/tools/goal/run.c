@@ -12,10 +12,10 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "goal/sched.h"
 #include "goal/text/text.h"
-#include "launch/numbers.h"
 #include "tools/commands.h"
 #include "tools/goal/memory.h"
 #include "tools/goal/source.h"

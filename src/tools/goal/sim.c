@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "goal/text/text.h"
 #include "judge/sim/sim.h"
-#include "launch/numbers.h"
 #include "tools/commands.h"
 #include "tools/goal/machine.h"
 #include "tools/goal/sink.h"

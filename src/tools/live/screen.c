@@ -6,8 +6,8 @@
 
 #include "base/character.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "launch/live/progress.h"
-#include "launch/numbers.h"
 
 enum { CALLS = 12, LATE = 6, WORKERS = 16, QUEUES = 8 };
 

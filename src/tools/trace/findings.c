@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
 
 typedef struct findings_run {
     const mlt_causes *c;

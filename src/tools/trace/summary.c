@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "tools/trace/causes.h"
 #include "tools/trace/findings.h"
 #include "tools/trace/trace.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "tools/commands.h"
 #include "tools/goal/machine.h"

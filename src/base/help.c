@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/help.h"
+#include "base/help.h"
 
 #include <string.h>
 

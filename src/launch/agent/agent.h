@@ -31,37 +31,31 @@ typedef struct mlt_agent_conf {
     uint64_t identity;          // of the job; 0: a new one, for a job on one host
     const mlt_key *key;         // of the job; NULL: it has none, being on one host
     uint32_t cores;             // of this host
-    int loop;
     mlt_stdio *io;
     pid_t group;  // that processes shall be in
     mlt_job *job; // NULL: the agent makes it
-    // What happens. The body is aligned as structures are, may be written to, and has a NUL behind
-    // it; it is valid during the call.
-    void (*tell)(void *user, const mlt_frame *frame, char *body);
-    // `proc` of this host wants a connection to a process of another host. May be NULL.
-    void (*want)(void *user, uint32_t proc, uint32_t peer);
+    // Sends a frame to the head, or to the agent of another host. The body is aligned as structures
+    // are, may be written to, and has a NUL behind it; it is valid during the call.
+    void (*send)(void *user, const mlt_frame *frame, char *body);
+    void *user;
     // Processes that somebody else has started: START hands `proc` the descriptors of its segment
     // and its control channel, which stay the agent's, and tells its process id, 0 if that is not
     // known. False: it is gone. NULL: START starts them.
-    bool (*adopt)(void *user, uint32_t proc, int job_fd, int ctl_fd, bool mixed, pid_t *pid);
-    // `proc` of this host has ended. May be NULL.
-    void (*gone)(void *user, uint32_t proc);
-    void *user;
+    bool (*adopt)(uint32_t proc, int job_fd, int ctl_fd, bool mixed, pid_t *pid);
 } mlt_agent_conf;
 
-// Makes the segment. Ends mpirun on failure. Everything that the conf points to outlives the agent.
+// Makes the segment, and listens if the job has other hosts. Ends mpirun on failure. Everything that
+// the conf points to outlives the agent.
 mlt_agent *mlt_agent_new(const mlt_agent_conf *conf);
 void mlt_agent_free(mlt_agent *agent); // NULL is fine
 
-mlt_job *mlt_agent_job(const mlt_agent *agent);
+// Tells the head that the processes can start: READY.
+void mlt_agent_tell_ready(mlt_agent *agent);
 
-// Obeys: START (unless it was told to end before), SIGNAL, KILL, STOP, LOOK, ASK, LIVE, TRACE, and those of changes
-// (watch/change.h); body: frame->length bytes. Others have no
+// Obeys what the head and other agents send (launch/hosts/frame.h); body: frame->length bytes.
+// START has no effect on an agent that was told to end before. Frames that are not for an agent have no
 // effect.
 void mlt_agent_take(mlt_agent *agent, const mlt_frame *frame, const void *body);
-
-// An answer of the head to a rank that asks for another job (boot/child.h).
-void mlt_agent_answer(mlt_agent *agent, int64_t ask, const char *answer, size_t length);
 
 // A child of this process has ended. False: it is none of the agent's.
 bool mlt_agent_reaped(mlt_agent *agent, pid_t pid, int status, const struct rusage *usage);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/numbers.h"
+#include "base/numbers.h"
 
 #include <stdio.h>
 
