@@ -764,7 +764,7 @@ static void free_links(struct mlt_flow_links *links)
             mlt_list_remove(&links->peers[i].user.link);
     for (uint32_t i = 0; i < links->end_count; i++)
         if (links->ends[i].queued)
-            mlt_list_remove(&links->ends[i].work.link);
+            mlt_list_remove(&links->ends[i].work.node);
     mlt_pool_fini(&links->records);
     free(links->begins);
     free(links->ends);

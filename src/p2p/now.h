@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) bool mlt_now_to_rank(mlt_worker *w,
     else if (to->posted.buckets)
         return false;
     mlt_list_node *first = queue->next; // the oldest, so that no other comes before it
-    mlt_req *recv = mlt_container_of(first, mlt_req, link);
+    mlt_req *recv = mlt_container_of(first, mlt_req, node);
     if (first == queue || !w->sched->plain ||
         !mlt_now_suits(recv, bytes, type_code, self, tag, context))
         return false;
@@ -224,7 +224,7 @@ static inline void mlt_p2p_recv_small(mlt_req *req)
     }
     req->stage = MLT_STAGE_POSTED;
     req->order = ++w->order;
-    mlt_list_push_back(queue, &req->link);
+    mlt_list_push_back(queue, &req->node);
     posted->size++;
 }
 

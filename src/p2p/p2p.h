@@ -55,7 +55,7 @@ typedef struct mlt_waiter {
 
 struct mlt_req {
     // Private to p2p: place in a queue, order of posting, protocol state.
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_list_node bucket;
     uint64_t order;
 
@@ -166,7 +166,7 @@ static inline mlt_rank *mlt_rank_self(void)
 // outside of any operation; it must not suspend. The memory is the caller's, who may free it from
 // the call of `run` on.
 typedef struct mlt_work {
-    mlt_list_node link;
+    mlt_list_node node;
     void (*run)(struct mlt_work *work);
 } mlt_work;
 

@@ -92,7 +92,7 @@ typedef enum req_stage {
 
 // A message that found no room in its ring.
 typedef struct out_node {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_req *req;    // a send that has not left; NULL: the slot below
     void *body;      // of a packet whose data are not in the slot; NULL: none
     uint8_t in_slot; // bytes of the slot's payload
@@ -101,9 +101,9 @@ typedef struct out_node {
 
 typedef struct mlt_p2p_state {
     mlt_list_node waiting; // peers with a queue
-    mlt_list_node streams; // sends in STAGE_STREAM, by req->link
+    mlt_list_node streams; // sends in STAGE_STREAM, by req->node
     mlt_list_node
-        fetches;         // receives whose data wait to be read out of another process, by req->link
+        fetches;         // receives whose data wait to be read out of another process, by req->node
     mlt_list_node later; // mlt_work
     mlt_list_node again; // mlt_work of the next step, while this one's runs
     mlt_pool outs;

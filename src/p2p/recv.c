@@ -167,7 +167,7 @@ void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg)
 }
 
 typedef struct prober {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_fiber *fiber;
 } prober;
 
@@ -177,7 +177,7 @@ static void hold(mlt_worker *w, mlt_rank *to, mlt_msg *msg)
     if (MLT_UNLIKELY(w->watched))
         tell_held(w, to, msg);
     for (mlt_list_node *l; (l = mlt_list_pop_front(&to->probers));)
-        mlt_fiber_wake(w->sched, mlt_container_of(l, prober, link)->fiber);
+        mlt_fiber_wake(w->sched, mlt_container_of(l, prober, node)->fiber);
 }
 
 void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
@@ -377,7 +377,7 @@ void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context
         .call = call, .kind = MLT_WAIT_PROBE, .context = context, .peer = source, .tag = tag};
     prober self = {.fiber = mlt_rank_fiber(rank)};
     while (!mlt_p2p_iprobe(rank, source, tag, context, take, info, msg)) {
-        mlt_list_push_waiter(&rank->probers, &self.link);
+        mlt_list_push_waiter(&rank->probers, &self.node);
         mlt_fiber_park(rank->worker->sched, &wait);
     }
 }

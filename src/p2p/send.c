@@ -276,7 +276,7 @@ static bool push_long(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     req->moved = req->total;
     req->stage = STAGE_STREAM;
     req->remote_worker = peer->worker;
-    mlt_list_push_back(&w->p2p->streams, &req->link);
+    mlt_list_push_back(&w->p2p->streams, &req->node);
     mlt_worker_count_message(w, peer->distance, req->total, true);
     tell_if_watched(w, req, peer->distance, true);
     return true;
@@ -321,7 +321,7 @@ static out_node *enqueue(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     out_node *out = mlt_pool_take(&w->p2p->outs);
     out->req = req;
     out->body = NULL;
-    mlt_list_push_back(&peer->queue, &out->link);
+    mlt_list_push_back(&peer->queue, &out->node);
     if (!peer->waits) {
         peer->waits = true;
         mlt_list_push_back(&w->p2p->waiting, &peer->waiting);
@@ -331,7 +331,7 @@ static out_node *enqueue(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 
 static void end_stream(mlt_req *req, mlt_peer *peer)
 {
-    mlt_list_remove(&req->link);
+    mlt_list_remove(&req->node);
     mlt_wire_starve(peer, false);
     mlt_req_complete(req);
 }
@@ -535,10 +535,10 @@ static bool flush_peer(mlt_worker *w, mlt_peer *peer)
 {
     bool any = false;
     while (!mlt_list_empty(&peer->queue)) {
-        out_node *out = mlt_container_of(peer->queue.next, out_node, link);
+        out_node *out = mlt_container_of(peer->queue.next, out_node, node);
         if (!(out->req ? push(w, peer, out->req) : push_control(w, peer, out)))
             return any;
-        mlt_list_remove(&out->link);
+        mlt_list_remove(&out->node);
         free(out->body);
         mlt_pool_give(&w->p2p->outs, out);
         any = true;
@@ -573,7 +573,7 @@ static void forget_peer(mlt_peer *peer)
 {
     mlt_list_node *queue = &peer->queue;
     for (mlt_list_node *l = queue->next; l != queue; l = l->next)
-        free(mlt_container_of(l, out_node, link)->body);
+        free(mlt_container_of(l, out_node, node)->body);
     free(peer->landing_held);
 }
 
@@ -688,7 +688,7 @@ bool mlt_p2p_pump(mlt_worker *w)
     mlt_list_node *list = &w->p2p->streams;
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
-        mlt_req *req = mlt_container_of(l, mlt_req, link);
+        mlt_req *req = mlt_container_of(l, mlt_req, node);
         mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
         bool done;
         if (mlt_peer_is_far(peer)) {
@@ -710,7 +710,7 @@ void mlt_p2p_mark_starved(mlt_worker *w, bool starved)
     for (mlt_list_node *l = w->p2p->waiting.next; l != &w->p2p->waiting; l = l->next)
         mlt_wire_starve(mlt_container_of(l, mlt_peer, waiting), starved);
     for (mlt_list_node *l = w->p2p->streams.next; l != &w->p2p->streams; l = l->next) {
-        mlt_req *req = mlt_container_of(l, mlt_req, link);
+        mlt_req *req = mlt_container_of(l, mlt_req, node);
         mlt_wire_starve(mlt_wire_peer(w->wire, req->remote_worker), starved);
     }
     mlt_jitter();
@@ -733,7 +733,7 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         req->remote = names.other;
         req->total = slot->bytes; // what the receiver has room for
         req->stage = STAGE_STREAM;
-        mlt_list_push_back(&w->p2p->streams, &req->link);
+        mlt_list_push_back(&w->p2p->streams, &req->node);
         mlt_p2p_pump(w);
         return;
     }
@@ -768,7 +768,7 @@ bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         req->lands = slot->dst != 0;
         req->ticket = 0;
         req->stage = STAGE_STREAM;
-        mlt_list_push_back(&w->p2p->streams, &req->link);
+        mlt_list_push_back(&w->p2p->streams, &req->node);
         mlt_p2p_pump(w);
         return true;
     }
@@ -798,10 +798,10 @@ void mlt_p2p_cancel(mlt_req *req)
     case STAGE_QUEUED: {
         mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, req->peer));
         mlt_list_node *l = peer->queue.next;
-        while (mlt_container_of(l, out_node, link)->req != req)
+        while (mlt_container_of(l, out_node, node)->req != req)
             l = l->next;
         mlt_list_remove(l);
-        mlt_pool_give(&w->p2p->outs, mlt_container_of(l, out_node, link));
+        mlt_pool_give(&w->p2p->outs, mlt_container_of(l, out_node, node));
         break; // an empty queue is noticed by the next flush
     }
     case STAGE_ASKED: {

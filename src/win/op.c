@@ -41,7 +41,7 @@ typedef struct done_head {
 
 // An operation by packets.
 typedef struct mlt_win_op {
-    mlt_list_node link; // among those that have not left completely
+    mlt_list_node node; // among those that have not left completely
     mlt_win_call call;
     mlt_type types[3]; // copies of derived ones
     mlt_win_side *side;
@@ -199,9 +199,9 @@ static void pump(mlt_win_side *side)
 {
     mlt_win_busy *busy = side->busy;
     while (busy->flying < OP_PIECES && !mlt_list_empty(&busy->ops)) {
-        mlt_win_op *op = mlt_container_of(busy->ops.next, mlt_win_op, link);
+        mlt_win_op *op = mlt_container_of(busy->ops.next, mlt_win_op, node);
         if (op->left == op->total)
-            mlt_list_remove(&op->link);
+            mlt_list_remove(&op->node);
         else
             send_piece(op);
     }
@@ -218,7 +218,7 @@ static mlt_status start(mlt_win_side *side, const mlt_win_call *call)
     keep_type(&op->call.origin, &op->types[1]);
     keep_type(&op->call.result, &op->types[2]);
     op->number = open_number(busy, op);
-    mlt_list_push_back(&busy->ops, &op->link);
+    mlt_list_push_back(&busy->ops, &op->node);
     side->pending++;
     pump(side);
     return MLT_PENDING;
@@ -227,7 +227,7 @@ static mlt_status start(mlt_win_side *side, const mlt_win_call *call)
 static void finish(mlt_win_op *op)
 {
     mlt_win_side *side = op->side;
-    mlt_list_remove(&op->link);
+    mlt_list_remove(&op->node);
     side->busy->open[op->number] = NULL;
     for (int i = 0; i < 3; i++)
         drop_type(&op->types[i]);

@@ -126,7 +126,7 @@ static sockets *sockets_of(mlt_csp *csp)
 static bool socket_watch(conn *c, mlt_io_watch *w)
 {
     w->fd = c->fd;
-    return w->link.next || mlt_io_watch_start(c->of->csp->sched, w) == MLT_PENDING;
+    return w->node.next || mlt_io_watch_start(c->of->csp->sched, w) == MLT_PENDING;
 }
 
 // ---- connections
@@ -609,7 +609,7 @@ static bool socket_dial_on(conn *c)
         mlt_poll poll = mlt_dial_poll(c->dial);
         c->reads.fd = poll.fd;
         mlt_timer_set(sched, &c->timer, poll.deadline_ns);
-        if (c->reads.link.next || mlt_io_watch_start(sched, &c->reads) == MLT_PENDING)
+        if (c->reads.node.next || mlt_io_watch_start(sched, &c->reads) == MLT_PENDING)
             return true;
         socket_lose(c, "the system does not let this program wait for it");
         return false;
@@ -764,7 +764,7 @@ static void far_accept_some(sockets *s)
     mlt_poll poll = mlt_listen_poll(s->far_listener);
     s->far_accepts.fd = poll.fd;
     uint64_t due = poll.deadline_ns;
-    if (!s->far_accepts.link.next &&
+    if (!s->far_accepts.node.next &&
         mlt_io_watch_start(s->csp->sched, &s->far_accepts) != MLT_PENDING)
         due = mlt_os_now_ns() + 20 * SOCKET_PAUSE_NS;
     if (due != MLT_POLL_FOREVER)
