@@ -706,6 +706,24 @@ void mlt_p2p_mark_starved(mlt_worker *w, bool starved)
 
 // ---- answers
 
+// The receiver wants the data, and has room for so many bytes.
+static void begin_stream(mlt_worker *w, mlt_req *req, uint64_t receiver, uint64_t bytes)
+{
+    req->remote = receiver;
+    req->total = bytes;
+    req->stage = STAGE_STREAM;
+    mlt_list_push_back(&w->p2p->streams, &req->node);
+    mlt_p2p_pump(w);
+}
+
+static void end_answered(mlt_req *req, bool cancelled)
+{
+    req->cancelled = cancelled;
+    if (cancelled)
+        tell_cancelled(req);
+    mlt_req_complete(req);
+}
+
 void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
 {
     slot_names names;
@@ -716,11 +734,7 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     mlt_assert(req->magic == MLT_REQ_MAGIC && req->kind == MLT_REQ_SEND &&
                req->stage == STAGE_ASKED);
     if (slot->kind == SLOT_CTS) {
-        req->remote = names.other;
-        req->total = slot->bytes; // what the receiver has room for
-        req->stage = STAGE_STREAM;
-        mlt_list_push_back(&w->p2p->streams, &req->node);
-        mlt_p2p_pump(w);
+        begin_stream(w, req, names.other, slot->bytes);
         return;
     }
     if (slot->kind == SLOT_HELP) {
@@ -731,10 +745,7 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     }
     if (slot->kind == SLOT_SHARE && !mlt_p2p_share_help(w, peer, slot))
         return; // FIN or CTS comes
-    req->cancelled = slot->kind == SLOT_CANCELLED;
-    if (req->cancelled)
-        tell_cancelled(req);
-    mlt_req_complete(req);
+    end_answered(req, slot->kind == SLOT_CANCELLED);
 }
 
 bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
@@ -749,19 +760,12 @@ bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     if (slot->kind == SLOT_CTS) {
         if (slot->bytes == 0 || slot->bytes > req->total)
             return false;
-        req->remote = names.other;
-        req->total = slot->bytes; // what the receiver has room for
         req->lands = slot->dst != 0;
         req->ticket = 0;
-        req->stage = STAGE_STREAM;
-        mlt_list_push_back(&w->p2p->streams, &req->node);
-        mlt_p2p_pump(w);
+        begin_stream(w, req, names.other, slot->bytes);
         return true;
     }
-    req->cancelled = slot->kind == SLOT_CANCELLED;
-    if (req->cancelled)
-        tell_cancelled(req);
-    mlt_req_complete(req);
+    end_answered(req, slot->kind == SLOT_CANCELLED);
     return true;
 }
 
