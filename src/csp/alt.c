@@ -412,7 +412,7 @@ static void offer_again(run *r, uint32_t i)
     if (alt_is_far(g))
         (void)mlt_chan_far_offer(chan_of(g), &r->offers[i], g->kind == CSP_GUARD_WRITE);
     for (uint32_t k = 0; k < r->watching; k++)
-        if (r->watches[k].index == i && !r->watches[k].watch.link.next)
+        if (r->watches[k].index == i && !r->watches[k].watch.node.next)
             start_watch(r, &r->watches[k]);
 }
 

@@ -143,7 +143,7 @@ static bool look_at_words(mlt_delegates *to)
     uint64_t now = mlt_os_now_ns();
     bool any = false;
     for (mlt_list_node *l = to->words.next, *next; l != &to->words; l = next) {
-        mlt_futex_wait *wait = mlt_container_of(l, mlt_futex_wait, link);
+        mlt_futex_wait *wait = mlt_container_of(l, mlt_futex_wait, node);
         next = l->next;
         // Relaxed: the program's own look orders what it reads.
         if (atomic_load_explicit(wait->word, memory_order_relaxed) == wait->value &&

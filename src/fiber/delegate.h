@@ -63,7 +63,7 @@ typedef struct mlt_delegate {
 
 // A fiber that is parked until a word of the program's changes.
 typedef struct mlt_futex_wait {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_fiber *fiber;
     const _Atomic uint32_t *word;
     uint32_t value;

@@ -174,9 +174,6 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
                          size_t why_size) MLT_MUST_CHECK;
 void mlt_sched_free(mlt_sched *sched);
 
-// True if the text names a policy ("random:17" included); otherwise a message in why.
-bool mlt_sched_policy_known(const char *text, char *why, size_t why_size);
-
 // At each switch between fibers with different user objects, on the stack of the one that stops,
 // `swap` exchanges what is kept for the thread but belongs to the user. NULL objects are home's. A
 // fiber that suspends and is its own successor calls it too, with the same object twice.

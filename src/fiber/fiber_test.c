@@ -537,11 +537,12 @@ static void test_policy_names(void)
                                       "priority:",
                                       "random:99999999999999999999"};
     char why[256];
+    uint64_t argument;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        CHECK(mlt_sched_policy_known(good[i], why, sizeof why));
+        CHECK(mlt_policy_find(good[i], &argument, why, sizeof why));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         why[0] = '\0';
-        CHECK(!mlt_sched_policy_known(bad[i], why, sizeof why) && why[0]);
+        CHECK(!mlt_policy_find(bad[i], &argument, why, sizeof why) && why[0]);
         mlt_sched_conf conf = {.policy = bad[i], .fibers = 1, .idle = idle_never};
         CHECK(mlt_sched_new(&conf, &sched, why, sizeof why) == MLT_ERR_INVALID && !sched);
     }

@@ -181,21 +181,20 @@ static mlt_status grow_files(mlt_stdio *io, int fd)
     return MLT_OK;
 }
 
-static inline mlt_io_watch *watch_of(mlt_list_node *link)
+static inline mlt_io_watch *watch_of(mlt_list_node *node)
 {
-    return mlt_container_of(link, mlt_io_watch, link);
+    return mlt_container_of(node, mlt_io_watch, node);
 }
 
 // Takes a watch out of its ring, or out of a list of those that are about to fire.
 static void drop(mlt_stdio *io, mlt_io_watch *watch)
 {
-    mlt_list_node *link = &watch->link;
+    mlt_list_node *node = &watch->node;
     file *f = &io->files[watch->fd];
-    if (f->first == link)
-        f->first = link->next == link ? NULL : link->next;
-    link->prev->next = link->next;
-    link->next->prev = link->prev;
-    *link = (mlt_list_node){NULL, NULL};
+    if (f->first == node)
+        f->first = node->next == node ? NULL : node->next;
+    mlt_list_remove(node);
+    *node = (mlt_list_node){NULL, NULL};
     io->watches--;
 }
 
@@ -254,7 +253,7 @@ static MLT_COLD mlt_status renew_epoll(mlt_stdio *io)
 mlt_status mlt_io_watch_start(mlt_sched *sched, mlt_io_watch *watch)
 {
     mlt_stdio *io = io_of(sched);
-    mlt_assert(!watch->link.next);
+    mlt_assert(!watch->node.next);
     io->changes++;
     if (watch->fd < 0) {
         errno = EBADF;
@@ -265,10 +264,10 @@ mlt_status mlt_io_watch_start(mlt_sched *sched, mlt_io_watch *watch)
         return MLT_ERR_SYSTEM;
     file *f = &io->files[watch->fd];
     if (f->first) {
-        mlt_list_push_back(f->first, &watch->link);
+        mlt_list_push_back(f->first, &watch->node);
     } else {
-        mlt_list_init(&watch->link);
-        f->first = &watch->link;
+        mlt_list_init(&watch->node);
+        f->first = &watch->node;
     }
     if (io->watches++ == 0)
         io->patrol_ns = 0; // a first patrol sets the time
@@ -283,7 +282,7 @@ mlt_status mlt_io_watch_start(mlt_sched *sched, mlt_io_watch *watch)
 
 void mlt_io_watch_stop(mlt_sched *sched, mlt_io_watch *watch)
 {
-    if (watch->link.next) // what epoll still says about it will find nobody
+    if (watch->node.next) // what epoll still says about it will find nobody
         drop(sched->io, watch);
 }
 

@@ -37,7 +37,7 @@ void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns);
 void mlt_timer_stop(mlt_sched *sched, mlt_timer *timer); // not set: nothing happens
 
 typedef struct mlt_io_watch {
-    mlt_list_node link; // zeroed: it watches nothing
+    mlt_list_node node; // zeroed: it watches nothing
     int fd;
     bool writes; // false: for something to read, or its end
     void (*fire)(struct mlt_io_watch *watch);

@@ -175,7 +175,7 @@ typedef struct probe {
 static void on_probe(mlt_io_watch *watch)
 {
     probe *p = mlt_container_of(watch, probe, watch);
-    CHECK(!watch->link.next);
+    CHECK(!watch->node.next);
     p->fired++;
     if (p->stops)
         mlt_io_watch_stop(sched, &p->stops->watch);

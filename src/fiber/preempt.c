@@ -273,10 +273,10 @@ static MLT_ARCH_HANDLER void interrupted(int signal, siginfo_t *info, void *cont
         mlt_wait parked = {.call = "code of the program, for its threads", .kind = MLT_WAIT_OTHER};
         wait.fiber = sched->current;
         wait.until_ns = mlt_os_now_ns() + RESUME_NS;
-        mlt_list_push_back(&sched->delegates->words, &wait.link);
+        mlt_list_push_back(&sched->delegates->words, &wait.node);
         mlt_fiber_park(sched, &parked);
         if (wait.fiber) // woken by somebody else
-            mlt_list_remove(&wait.link);
+            mlt_list_remove(&wait.node);
     } else if (at == RUNS) {
         if (sched->breathe)
             sched->breathe(sched->idle_arg);

@@ -198,12 +198,6 @@ void mlt_sched_free(mlt_sched *sched)
     sched_destroy(sched);
 }
 
-bool mlt_sched_policy_known(const char *text, char *why, size_t why_size)
-{
-    uint64_t argument;
-    return mlt_policy_find(text, &argument, why, why_size) != NULL;
-}
-
 // Address space is all that this takes, but some systems grant only so much of it.
 static mlt_status pool_reserve(mlt_fiber_pool *pool, size_t stack_size, char *why, size_t why_size)
 {

@@ -16,7 +16,7 @@ enum { MOST_THREADS = 8 }; // disks and page caches gain nothing from more
 static struct {
     pthread_mutex_t life, lock;
     pthread_cond_t news;
-    mlt_list_node jobs; // of mlt_file_job.link; made with the first line
+    mlt_list_node jobs; // of mlt_file_job.node; made with the first line
     uint32_t lines, threads, idle;
     bool ends;
     pthread_t thread[MOST_THREADS];
@@ -49,7 +49,7 @@ static void *work(void *unused)
         mlt_list_node *l = mlt_list_pop_front(&pool.jobs);
         if (l) {
             pthread_mutex_unlock(&pool.lock);
-            mlt_file_job *job = mlt_container_of(l, mlt_file_job, link);
+            mlt_file_job *job = mlt_container_of(l, mlt_file_job, node);
             job->run(job);
             finish(job);
             pthread_mutex_lock(&pool.lock);
@@ -142,7 +142,7 @@ static bool give_thread(mlt_file_line *line, mlt_file_job *job)
     pthread_mutex_lock(&pool.lock);
     bool fits = pool.idle > 0 || pool.threads == MOST_THREADS || add_thread() || pool.threads > 0;
     if (fits) {
-        mlt_list_push_back(&pool.jobs, &job->link);
+        mlt_list_push_back(&pool.jobs, &job->node);
         pthread_cond_signal(&pool.news);
     }
     pthread_mutex_unlock(&pool.lock);

@@ -23,7 +23,7 @@
 typedef struct mlt_file_line mlt_file_line;
 
 typedef struct mlt_file_job {
-    mlt_list_node link;        // in the queue
+    mlt_list_node node;        // in the queue
     struct mlt_file_job *next; // in the line
     mlt_file_line *line;
     void (*run)(struct mlt_file_job *job); // on a thread of the pool; may block

@@ -12,7 +12,7 @@ enum { MOST = 256 }; // reads under way: disks take no more at a time
 struct mlt_file_uring {
     mlt_os_uring *kernel;
     uint32_t open;         // under way
-    mlt_list_node waiting; // of mlt_file_read.link
+    mlt_list_node waiting; // of mlt_file_read.node
     mlt_list_node back;    // undone before the kernel had them
 };
 
@@ -57,7 +57,7 @@ bool mlt_file_uring_give(mlt_file_uring *u, mlt_file_read *read)
     read->undone = false;
     if (u->open < MOST)
         return begin(u, read);
-    mlt_list_push_back(&u->waiting, &read->link);
+    mlt_list_push_back(&u->waiting, &read->node);
     return true;
 }
 
@@ -69,9 +69,9 @@ static void begin_waiting(mlt_file_uring *u)
         mlt_list_node *l = mlt_list_pop_front(&u->waiting);
         if (!l)
             return;
-        mlt_file_read *read = mlt_container_of(l, mlt_file_read, link);
+        mlt_file_read *read = mlt_container_of(l, mlt_file_read, node);
         if (!begin(u, read))
-            mlt_list_push_back(&u->back, &read->link);
+            mlt_list_push_back(&u->back, &read->node);
     }
 }
 
@@ -109,7 +109,7 @@ mlt_file_read *mlt_file_uring_take(mlt_file_uring *u)
     mlt_list_node *l = mlt_list_pop_front(&u->back);
     if (!l)
         return NULL;
-    mlt_file_read *read = mlt_container_of(l, mlt_file_read, link);
+    mlt_file_read *read = mlt_container_of(l, mlt_file_read, node);
     read->undone = true;
     return read;
 }

@@ -17,7 +17,7 @@
 
 // Part of the caller's job.
 typedef struct mlt_file_read {
-    mlt_list_node link;      // that waits
+    mlt_list_node node;      // that waits
     mlt_file_access *access; // mlt_file_access_is_short
     bool undone;
 } mlt_file_read;

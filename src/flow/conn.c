@@ -764,7 +764,7 @@ static void free_conns(struct mlt_flow_conns *conns)
             mlt_list_remove(&conns->peers[i].user.node);
     for (uint32_t i = 0; i < conns->end_count; i++)
         if (conns->ends[i].queued)
-            mlt_list_remove(&conns->ends[i].work.link);
+            mlt_list_remove(&conns->ends[i].work.node);
     mlt_pool_fini(&conns->records);
     free(conns->begins);
     free(conns->ends);

@@ -290,11 +290,13 @@ static inline bool start_send(mlt_run *run, const mlt_act *act)
     const mlt_run_place *place = run->place;
     unsigned char *buf = address(run, m->buf, m->at, run->nowhere_out);
     int32_t dest = world_rank(place, m->peer);
-    if (!(m->flags & MLT_GOAL_SYNCHRONOUS) &&
-        (mlt_p2p_send_small(place->rank, buf, m->size, run->sent.code, dest, place->self,
-                            wire_tag(run, m), place->context) ||
-         mlt_p2p_send_now(place->rank, buf, m->size, run->sent.code, dest, place->self,
-                          wire_tag(run, m), place->context)))
+    const mlt_envelope e = {.bytes = m->size,
+                            .context = place->context,
+                            .src = place->self,
+                            .tag = wire_tag(run, m),
+                            .type = run->sent.code};
+    if (!(m->flags & MLT_GOAL_SYNCHRONOUS) && (mlt_p2p_send_small(place->rank, buf, dest, e) ||
+                                               mlt_p2p_send_now(place->rank, buf, dest, &e)))
         return true;
     mlt_req *req = fill(run, act, m, buf, &run->sent, dest);
     run->starting = req;

@@ -130,14 +130,10 @@ static mlt_status all_can_be_copied(const mlt_image_set *set, char *why, size_t 
 
 static uint32_t map_limit(void)
 {
-    unsigned limit = MAPS_USUAL;
-    FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
-    if (file) {
-        if (fscanf(file, "%u", &limit) != 1)
-            limit = MAPS_USUAL;
-        fclose(file);
-    }
-    return limit;
+    char text[32];
+    unsigned limit;
+    (void)mlt_os_read_text("/proc/sys/vm/max_map_count", text, sizeof text);
+    return sscanf(text, "%u", &limit) == 1 ? limit : MAPS_USUAL;
 }
 
 // Bytes from `at` to where something may lie that wants `align` as the address `like` has it.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/numbers.h"
+#include "os/os.h"
 
 static uint64_t times(uint64_t a, uint64_t b)
 {
@@ -63,11 +64,9 @@ static uint64_t data_left(uint64_t pages)
 
 void mlt_image_room_now(uint64_t memory, mlt_image_room *out)
 {
+    char text[256]; // size, resident, shared, text, library, data
     unsigned long long data = 0;
-    FILE *file = fopen("/proc/self/statm", "re"); // size, resident, shared, text, library, data
-    if (file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &data) != 1)
-        data = 0;
-    if (file)
-        fclose(file);
+    if (mlt_os_read_text("/proc/self/statm", text, sizeof text))
+        (void)sscanf(text, "%*u %*u %*u %*u %*u %llu", &data);
     *out = (mlt_image_room){.memory = memory ? memory : UINT64_MAX, .data = data_left(data)};
 }

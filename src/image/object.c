@@ -108,92 +108,57 @@ static uintptr_t address_in(const mlt_object *o, uint64_t value)
     return value >= o->start && value < o->end ? value : o->base + value;
 }
 
+// Where a word of the section goes.
+typedef struct entry {
+    int64_t tag;
+    size_t place; // in mlt_object: an address, or a count
+    size_t unit;  // the word is the bytes of so many things of this size; 0: an address
+} entry;
+
+#define ADDRESS(tag, field)                                                                        \
+    {                                                                                              \
+        tag, offsetof(mlt_object, field), 0                                                        \
+    }
+#define COUNT(tag, field, unit)                                                                    \
+    {                                                                                              \
+        tag, offsetof(mlt_object, field), unit                                                     \
+    }
+static const entry entries[] = {
+    ADDRESS(DT_RELA, rela),
+    COUNT(DT_RELASZ, rela_count, sizeof(Elf64_Rela)),
+    ADDRESS(DT_JMPREL, slots),
+    COUNT(DT_PLTRELSZ, slots_count, sizeof(Elf64_Rela)),
+    ADDRESS(DT_RELR, relr),
+    COUNT(DT_RELRSZ, relr_count, sizeof(Elf64_Relr)),
+    ADDRESS(DT_SYMTAB, symbols),
+    ADDRESS(DT_STRTAB, strings),
+    ADDRESS(DT_GNU_HASH, gnu_hash),
+    ADDRESS(DT_HASH, sysv_hash),
+    ADDRESS(DT_VERSYM, versions),
+    ADDRESS(DT_VERNEED, needed_versions),
+    COUNT(DT_VERNEEDNUM, needed_versions_count, 1),
+    ADDRESS(DT_VERDEF, own_versions),
+    COUNT(DT_VERDEFNUM, own_versions_count, 1),
+    ADDRESS(DT_INIT, init),
+    ADDRESS(DT_FINI, fini),
+    ADDRESS(DT_PREINIT_ARRAY, preinit_array),
+    COUNT(DT_PREINIT_ARRAYSZ, preinit_count, sizeof(void *)),
+    ADDRESS(DT_INIT_ARRAY, init_array),
+    COUNT(DT_INIT_ARRAYSZ, init_count, sizeof(void *)),
+    ADDRESS(DT_FINI_ARRAY, fini_array),
+    COUNT(DT_FINI_ARRAYSZ, fini_count, sizeof(void *)),
+};
+
 static void read_entry(mlt_object *o, const Elf64_Dyn *d)
 {
-    uintptr_t at = address_in(o, d->d_un.d_val);
-    size_t bytes = d->d_un.d_val;
-    switch (d->d_tag) {
-    case DT_RELA:
-        o->rela = (const Elf64_Rela *)at;
-        break;
-    case DT_RELASZ:
-        o->rela_count = bytes / sizeof(Elf64_Rela);
-        break;
-    case DT_JMPREL:
-        o->slots = (const Elf64_Rela *)at;
-        break;
-    case DT_PLTRELSZ:
-        o->slots_count = bytes / sizeof(Elf64_Rela);
-        break;
-    case DT_RELR:
-        o->relr = (const Elf64_Relr *)at;
-        break;
-    case DT_RELRSZ:
-        o->relr_count = bytes / sizeof(Elf64_Relr);
-        break;
-    case DT_SYMTAB:
-        o->symbols = (const Elf64_Sym *)at;
-        break;
-    case DT_STRTAB:
-        o->strings = (const char *)at;
-        break;
-    case DT_GNU_HASH:
-        o->gnu_hash = (const uint32_t *)at;
-        break;
-    case DT_HASH:
-        o->sysv_hash = (const uint32_t *)at;
-        break;
-    case DT_VERSYM:
-        o->versions = (const uint16_t *)at;
-        break;
-    case DT_VERNEED:
-        o->needed_versions = (const void *)at;
-        break;
-    case DT_VERDEF:
-        o->own_versions = (const void *)at;
-        break;
-    case DT_VERDEFNUM:
-        o->own_versions_count = bytes;
-        break;
-    case DT_FLAGS_1:
-        o->stays |= (bytes & DF_1_NODELETE) != 0;
-        break;
-    case DT_VERNEEDNUM:
-        o->needed_versions_count = bytes;
-        break;
-    case DT_TEXTREL:
-        o->text_relocations = true;
-        break;
-    case DT_FLAGS:
-        o->text_relocations |= (bytes & DF_TEXTREL) != 0;
-        break;
-    case DT_INIT:
-        o->init = at;
-        break;
-    case DT_FINI:
-        o->fini = at;
-        break;
-    case DT_PREINIT_ARRAY:
-        o->preinit_array = at;
-        break;
-    case DT_PREINIT_ARRAYSZ:
-        o->preinit_count = bytes / sizeof(void *);
-        break;
-    case DT_INIT_ARRAY:
-        o->init_array = at;
-        break;
-    case DT_INIT_ARRAYSZ:
-        o->init_count = bytes / sizeof(void *);
-        break;
-    case DT_FINI_ARRAY:
-        o->fini_array = at;
-        break;
-    case DT_FINI_ARRAYSZ:
-        o->fini_count = bytes / sizeof(void *);
-        break;
-    default:
-        break;
-    }
+    uint64_t word = d->d_un.d_val;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (entries[i].tag == d->d_tag) {
+            uint64_t value = entries[i].unit ? word / entries[i].unit : address_in(o, word);
+            memcpy((char *)o + entries[i].place, &value, sizeof value);
+        }
+    o->stays |= d->d_tag == DT_FLAGS_1 && (word & DF_1_NODELETE);
+    o->text_relocations |= d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && (word & DF_TEXTREL));
 }
 
 static void read_entries(mlt_object *o)

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "net/poll.h"
 
 enum { MLT_KEY_BYTES = 32 };
 
@@ -21,18 +20,3 @@ mlt_status mlt_key_new(mlt_key *key, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // Overwrites the key, and is not optimised away.
 void mlt_key_wipe(mlt_key *key);
-
-// A key on its way through a descriptor, which stays the caller's. `key` must outlive it.
-typedef struct mlt_key_pass {
-    mlt_key *key;
-    mlt_poll poll;
-    uint32_t done; // bytes
-} mlt_key_pass;
-
-mlt_key_pass mlt_key_reading(mlt_key *key, int fd, uint64_t deadline_ns);
-mlt_key_pass mlt_key_writing(mlt_key *key, int fd, uint64_t deadline_ns);
-
-// Moves what can be moved. MLT_OK: all bytes have passed, and not one more was read. MLT_PENDING:
-// see pass->poll. Anything else: a message in why; a key that was to be read is wiped.
-mlt_status mlt_key_step(mlt_key_pass *pass, uint64_t now_ns, char *why,
-                        size_t why_size) MLT_MUST_CHECK;

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/os.h"
+
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
@@ -179,16 +181,11 @@ static int share(pid_t process, int fd)
 // Where the other one is in its file; 0: not known.
 static off_t place_in(pid_t process, int fd)
 {
-    char name[64], text[64] = "";
+    char name[64], text[64];
     long long place = 0;
     snprintf(name, sizeof name, "/proc/%d/fdinfo/%d", (int)process, fd);
-    int info = open(name, O_RDONLY | O_CLOEXEC);
-    if (info < 0)
-        return 0;
-    if (read(info, text, sizeof text - 1) <= 0 || sscanf(text, "pos: %lld", &place) != 1)
-        place = 0;
-    mlt_os_close(info);
-    return (off_t)place;
+    (void)mlt_os_read_text(name, text, sizeof text);
+    return sscanf(text, "pos: %lld", &place) == 1 ? (off_t)place : 0;
 }
 
 int mlt_os_fd_of(pid_t process, int fd, bool writes)
@@ -354,11 +351,7 @@ ssize_t mlt_os_send_with(int fd, const struct iovec *pieces, uint32_t count, int
         about->cmsg_len = CMSG_LEN(sizeof pass);
         memcpy(CMSG_DATA(about), &pass, sizeof pass);
     }
-    ssize_t n;
-    do
-        n = sendmsg(fd, &packet, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
-    while (n < 0 && errno == EINTR);
-    return n;
+    return TEMP_FAILURE_RETRY(sendmsg(fd, &packet, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT)));
 }
 
 ssize_t mlt_os_receive_with(int fd, const struct iovec *pieces, uint32_t count, int *passed)
@@ -368,11 +361,8 @@ ssize_t mlt_os_receive_with(int fd, const struct iovec *pieces, uint32_t count, 
                             .msg_iovlen = count,
                             .msg_control = room.bytes,
                             .msg_controllen = sizeof room.bytes};
-    ssize_t n;
     *passed = -1;
-    do
-        n = recvmsg(fd, &packet, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = TEMP_FAILURE_RETRY(recvmsg(fd, &packet, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
     if (n < 0)
         return n;
     for (struct cmsghdr *about = CMSG_FIRSTHDR(&packet); about; about = CMSG_NXTHDR(&packet, about))

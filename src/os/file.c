@@ -15,11 +15,7 @@ enum { FILE_MOST = 1 << 30 }; // bytes of one call: Linux moves no more than 2 G
 
 int mlt_os_file_open(const char *path, int flags, unsigned mode)
 {
-    int fd;
-    do
-        fd = open(path, flags | O_CLOEXEC, (mode_t)mode);
-    while (fd < 0 && errno == EINTR);
-    return fd;
+    return TEMP_FAILURE_RETRY(open(path, flags | O_CLOEXEC, (mode_t)mode));
 }
 
 int mlt_os_file_close(int fd)
@@ -119,11 +115,7 @@ int mlt_os_file_size(int fd, int64_t *bytes)
 
 int mlt_os_file_resize(int fd, int64_t bytes)
 {
-    int result;
-    do
-        result = ftruncate(fd, (off_t)bytes);
-    while (result != 0 && errno == EINTR);
-    return result;
+    return TEMP_FAILURE_RETRY(ftruncate(fd, (off_t)bytes));
 }
 
 int mlt_os_file_allocate(int fd, int64_t bytes)
@@ -156,11 +148,7 @@ bool mlt_os_file_is_loose(int fd)
 
 int mlt_os_file_sync(int fd)
 {
-    int result;
-    do
-        result = fsync(fd);
-    while (result != 0 && errno == EINTR);
-    return result;
+    return TEMP_FAILURE_RETRY(fsync(fd));
 }
 
 // The last bytes that a file may have are for locks alone.
@@ -173,11 +161,7 @@ static int file_lock(int fd, int type, int64_t from, int64_t to)
                           .l_whence = SEEK_SET,
                           .l_start = (off_t)from,
                           .l_len = (off_t)((to ? to : REFRESHED) - from)};
-    int result;
-    do
-        result = fcntl(fd, F_OFD_SETLKW, &range);
-    while (result != 0 && errno == EINTR);
-    return result;
+    return TEMP_FAILURE_RETRY(fcntl(fd, F_OFD_SETLKW, &range));
 }
 
 int mlt_os_file_lock(int fd, bool shared, int64_t from, int64_t to)

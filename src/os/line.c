@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "os/fd.h"
 #include "os/os.h"
 
 _Static_assert(MLT_OS_LINE_NAME <= sizeof((struct sockaddr_un *)0)->sun_path, "a name fits");
@@ -34,10 +35,8 @@ static int line_new(void)
 
 static int close_failed(int fd)
 {
-    int why = errno;
     if (fd >= 0)
-        close(fd);
-    errno = why;
+        mlt_os_close(fd);
     return -1;
 }
 
@@ -83,33 +82,12 @@ bool mlt_os_line_own(int fd, int32_t *pid)
 
 ssize_t mlt_os_line_write(int fd, const void *data, size_t bytes)
 {
-    ssize_t n;
-    do
-        n = send(fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
-    while (n < 0 && errno == EINTR);
-    return n;
+    return TEMP_FAILURE_RETRY(send(fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
 ssize_t mlt_os_line_read(int fd, void *data, size_t bytes)
 {
-    ssize_t n;
-    do
-        n = recv(fd, data, bytes, MSG_DONTWAIT);
-    while (n < 0 && errno == EINTR);
-    return n;
-}
-
-ssize_t mlt_os_line_write_pieces(int fd, const mlt_os_piece *pieces, int count)
-{
-    struct iovec parts[MLT_OS_PIECES];
-    struct msghdr m = {.msg_iov = parts, .msg_iovlen = (size_t)count};
-    ssize_t n;
-    for (int i = 0; i < count; i++)
-        parts[i] = (struct iovec){(void *)pieces[i].data, pieces[i].bytes};
-    do
-        n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-    while (n < 0 && errno == EINTR);
-    return n;
+    return TEMP_FAILURE_RETRY(recv(fd, data, bytes, MSG_DONTWAIT));
 }
 
 void mlt_os_line_end(int fd)

@@ -24,13 +24,6 @@ bool mlt_os_line_own(int fd, int32_t *pid);
 ssize_t mlt_os_line_write(int fd, const void *data, size_t bytes);
 ssize_t mlt_os_line_read(int fd, void *data, size_t bytes);
 
-typedef struct mlt_os_piece {
-    const void *data;
-    size_t bytes;
-} mlt_os_piece;
-enum { MLT_OS_PIECES = 4 };
-ssize_t mlt_os_line_write_pieces(int fd, const mlt_os_piece *pieces, int count);
-
 // Nothing comes or goes any more; the other side reads to the end of the line.
 void mlt_os_line_end(int fd);
 

@@ -2,12 +2,13 @@
 #include "os/numa.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "os/os.h"
 
 enum { MOST_NODES = 1024 }; // of a mask
 
@@ -30,14 +31,8 @@ static uint32_t count_list(const char *text)
 uint32_t mlt_os_nodes(const char *folder)
 {
     char path[256], text[1024];
-    int saved = errno;
     snprintf(path, sizeof path, "%s/has_memory", folder);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    errno = saved;
-    text[n > 0 ? n : 0] = '\0';
+    (void)mlt_os_read_text(path, text, sizeof text);
     uint32_t count = count_list(text);
     return count ? count : 1;
 }

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "os/fd.h"
 
 _Thread_local uint32_t mlt_os_foreign __attribute__((tls_model("initial-exec")));
 
@@ -190,9 +191,7 @@ static int sized(int fd, size_t bytes)
 {
     if (fd < 0 || set_size(fd, bytes) == 0)
         return fd;
-    int why = errno;
-    close(fd);
-    errno = why;
+    mlt_os_close(fd);
     return -1;
 }
 
@@ -287,28 +286,26 @@ static uint64_t number_after(const char *text, const char *key)
     return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-static bool read_small(const char *path, char *text, size_t size)
+bool mlt_os_read_text(const char *path, char *text, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, size - 1);
-    close(fd);
-    if (n <= 0)
-        return false;
-    text[n] = '\0';
-    return true;
+    int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
 }
 
 mlt_status mlt_os_memory_state(mlt_os_memory *out)
 {
     char
         text[256]; // small, for it lies on a rank's stack; what is wanted stands in the first lines
-    if (!read_small("/proc/meminfo", text, sizeof text))
+    if (!mlt_os_read_text("/proc/meminfo", text, sizeof text))
         return MLT_ERR_SYSTEM;
     out->total = number_after(text, "MemTotal:") * 1024;
     out->available = number_after(text, "MemAvailable:") * 1024;
-    if (!read_small("/proc/self/statm", text, sizeof text))
+    if (!mlt_os_read_text("/proc/self/statm", text, sizeof text))
         return MLT_ERR_SYSTEM;
     unsigned long size = 0, resident = 0;
     if (sscanf(text, "%lu %lu", &size, &resident) != 2)
@@ -316,10 +313,11 @@ mlt_status mlt_os_memory_state(mlt_os_memory *out)
     out->own = (uint64_t)resident * mlt_os_page_size();
     // A container's own limit may be far below the machine's.
     char used_text[64];
-    if ((read_small("/sys/fs/cgroup/memory.max", text, sizeof text) && text[0] != 'm' &&
-         read_small("/sys/fs/cgroup/memory.current", used_text, sizeof used_text)) ||
-        (read_small("/sys/fs/cgroup/memory/memory.limit_in_bytes", text, sizeof text) &&
-         read_small("/sys/fs/cgroup/memory/memory.usage_in_bytes", used_text, sizeof used_text))) {
+    if ((mlt_os_read_text("/sys/fs/cgroup/memory.max", text, sizeof text) && text[0] != 'm' &&
+         mlt_os_read_text("/sys/fs/cgroup/memory.current", used_text, sizeof used_text)) ||
+        (mlt_os_read_text("/sys/fs/cgroup/memory/memory.limit_in_bytes", text, sizeof text) &&
+         mlt_os_read_text("/sys/fs/cgroup/memory/memory.usage_in_bytes", used_text,
+                          sizeof used_text))) {
         uint64_t limit = strtoull(text, NULL, 10), used = strtoull(used_text, NULL, 10);
         uint64_t left = limit > used ? limit - used : 0;
         if (limit < out->total)
@@ -417,37 +415,19 @@ int mlt_os_threads(void)
 {
     enum { AFTER_STATE = 17 }; // fields between the state and the number of threads
     char text[1024];
-    int saved = errno, threads = 0;
-    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    errno = saved;
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
+    (void)mlt_os_read_text("/proc/self/stat", text, sizeof text);
     const char *at = strrchr(text, ')'); // the name may hold anything
     for (int i = 0; at && i <= AFTER_STATE; i++)
         at = strchr(at + 1, ' ');
-    if (at)
-        threads = atoi(at + 1);
-    return threads;
+    return at ? atoi(at + 1) : 0;
 }
 
 long mlt_os_call_of(pid_t thread)
 {
-    char path[64], text[32];
-    int saved = errno;
+    char path[64], text[32], *end;
     snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)thread);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    errno = saved;
-    if (n <= 0)
+    if (!mlt_os_read_text(path, text, sizeof text))
         return MLT_OS_CALL_UNKNOWN;
-    text[n] = '\0';
-    char *end;
     long call = strtol(text, &end, 10);
     return end == text || call < 0 ? MLT_OS_NO_CALL : call; // "running", or blocked elsewhere
 }
@@ -455,16 +435,11 @@ long mlt_os_call_of(pid_t thread)
 char mlt_os_state_of(pid_t process, uint32_t thread, pid_t *parent)
 {
     char path[64], text[512], state = '\0';
-    int saved = errno, above = -1, end = snprintf(path, sizeof path, "/proc/%d", (int)process);
+    int above = -1, end = snprintf(path, sizeof path, "/proc/%d", (int)process);
     if (thread)
         end += snprintf(path + end, sizeof path - (size_t)end, "/task/%u", thread);
     snprintf(path + end, sizeof path - (size_t)end, "/stat");
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    errno = saved;
-    text[n > 0 ? n : 0] = '\0';
+    (void)mlt_os_read_text(path, text, sizeof text);
     // "pid (name) state parent": the name may hold anything, blanks and brackets included.
     const char *after_name = strrchr(text, ')');
     if (!after_name || sscanf(after_name + 1, " %c %d", &state, &above) != 2)
@@ -572,14 +547,9 @@ bool mlt_os_peers_readable(void)
     uint64_t from = 42, to = 0;
     if (mlt_os_read_peer(getpid(), &to, (uintptr_t)&from, sizeof to) != MLT_OK || to != from)
         return false;
-    char scope = '0'; // 2: administrators only; 3: nobody
-    int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        if (read(fd, &scope, 1) != 1)
-            scope = '0';
-        close(fd);
-    }
-    return scope < '2' || (scope == '2' && geteuid() == 0);
+    char scope[2]; // 2: administrators only; 3: nobody
+    (void)mlt_os_read_text("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
+    return scope[0] < '2' || (scope[0] == '2' && geteuid() == 0);
 }
 
 const char *mlt_os_program(void)

@@ -104,6 +104,10 @@ int mlt_os_cores(void);          // cores that this process may run on, at least
 int mlt_os_threads(void);        // threads of this process; 0 if the system does not say
 uint32_t mlt_os_thread_id(void);
 
+// The beginning of a small file, as text that fits. "" and false: it is empty or cannot be read.
+// errno stays.
+bool mlt_os_read_text(const char *path, char *text, size_t size);
+
 // The system call that a thread of this process is in.
 enum { MLT_OS_NO_CALL = -1, MLT_OS_CALL_UNKNOWN = -2 };
 long mlt_os_call_of(pid_t thread);

@@ -12,6 +12,8 @@
 #include <linux/sockios.h>
 
 #include "os/fd.h"
+#include "os/line.h"
+#include "os/os.h"
 
 enum { BACKLOG = 65535 }; // the kernel takes less if net.core.somaxconn is less
 
@@ -76,24 +78,15 @@ uint32_t mlt_os_tcp_silent_ms(int fd)
 
 ssize_t mlt_os_tcp_send(int fd, const struct iovec *pieces, uint32_t count)
 {
-    struct msghdr all = {.msg_iov = (struct iovec *)(uintptr_t)pieces, .msg_iovlen = count};
-    ssize_t n;
-    do
-        n = count == 1 ? send(fd, pieces->iov_base, pieces->iov_len, MSG_DONTWAIT | MSG_NOSIGNAL)
-                       : sendmsg(fd, &all, MSG_DONTWAIT | MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n;
+    return count == 1 ? mlt_os_line_write(fd, pieces->iov_base, pieces->iov_len)
+                      : mlt_os_send_with(fd, pieces, count, -1, false);
 }
 
 ssize_t mlt_os_tcp_receive(int fd, const struct iovec *pieces, uint32_t count)
 {
     struct msghdr all = {.msg_iov = (struct iovec *)(uintptr_t)pieces, .msg_iovlen = count};
-    ssize_t n;
-    do
-        n = count == 1 ? recv(fd, pieces->iov_base, pieces->iov_len, MSG_DONTWAIT)
-                       : recvmsg(fd, &all, MSG_DONTWAIT);
-    while (n < 0 && errno == EINTR);
-    return n;
+    return count == 1 ? mlt_os_line_read(fd, pieces->iov_base, pieces->iov_len)
+                      : TEMP_FAILURE_RETRY(recvmsg(fd, &all, MSG_DONTWAIT));
 }
 
 void mlt_os_tcp_finish(int fd)
@@ -139,11 +132,7 @@ uint64_t mlt_os_boot_number(void)
 {
     char text[64] = "";
     uint64_t number = 0;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    if (bytes <= 0)
+    if (!mlt_os_read_text("/proc/sys/kernel/random/boot_id", text, sizeof text))
         (void)gethostname(text, sizeof text - 1);
     for (const char *c = text; *c && *c != '\n'; c++)
         number = (number ^ (unsigned char)*c) * UINT64_C(1099511628211); // FNV-1a

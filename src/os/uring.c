@@ -43,10 +43,9 @@ struct mlt_os_uring {
 // The kernel does its part of the work in our thread, and only within this call.
 static int enter(int fd, unsigned submitted, unsigned flags)
 {
-    int saved = errno, result;
-    do
-        result = (int)syscall(SYS_io_uring_enter, fd, submitted, 0, flags, NULL, 0);
-    while (result < 0 && errno == EINTR);
+    int saved = errno;
+    int result =
+        (int)TEMP_FAILURE_RETRY(syscall(SYS_io_uring_enter, fd, submitted, 0, flags, NULL, 0));
     errno = saved;
     return result;
 }

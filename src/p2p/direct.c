@@ -180,7 +180,7 @@ void mlt_p2p_share_taken(mlt_worker *w, mlt_peer *peer, mlt_req *recv)
 {
     mlt_assert(recv->magic == MLT_REQ_MAGIC && recv->stage == STAGE_MOVING &&
                recv->share < MLT_RING_SHARES);
-    mlt_list_remove(&recv->link); // the sender may have copied it all before it was its turn
+    mlt_list_remove(&recv->node); // the sender may have copied it all before it was its turn
     share_ended(w, recv, peer, true);
 }
 
@@ -216,7 +216,7 @@ static void share_first(mlt_worker *w)
     bool alone = list->next->next == list;
     uint32_t n = 0;
     for (mlt_list_node *l = list->next; l != list && n < MLT_RING_SHARES; l = l->next, n++) {
-        mlt_req *recv = mlt_container_of(l, mlt_req, link);
+        mlt_req *recv = mlt_container_of(l, mlt_req, node);
         mlt_peer *peer = mlt_wire_peer(w->wire, recv->remote_worker);
         if (is_worth_sharing(w, recv, peer, alone))
             share_begin(w, recv, peer);
@@ -252,10 +252,10 @@ bool mlt_p2p_fetch_some(mlt_worker *w)
     mlt_list_node *list = &w->p2p->fetches;
     share_first(w);
     while (!mlt_list_empty(list)) {
-        mlt_req *recv = mlt_container_of(list->next, mlt_req, link);
+        mlt_req *recv = mlt_container_of(list->next, mlt_req, node);
         mlt_peer *peer = mlt_wire_peer(w->wire, recv->remote_worker);
         if (recv->share == SHARE_NONE) {
-            mlt_list_remove(&recv->link);
+            mlt_list_remove(&recv->node);
             ended(w, recv, peer, read_whole(w, recv, peer) == MLT_OK, false);
             return true;
         }
@@ -266,7 +266,7 @@ bool mlt_p2p_fetch_some(mlt_worker *w)
             w->p2p->read_peers = false;
         if (came == STEP_SOME)
             return true;
-        mlt_list_remove(&recv->link);
+        mlt_list_remove(&recv->node);
         if (came == STEP_LAST) {
             share_ended(w, recv, peer, false);
             return true;
@@ -288,7 +288,7 @@ mlt_status mlt_p2p_fetch_directly(mlt_worker *w, mlt_req *recv, mlt_peer *peer, 
         (late && !is_worth_sharing(w, recv, peer, true)))
         return read_whole(w, recv, peer);
     recv->stage = STAGE_MOVING;
-    mlt_list_push_back(&w->p2p->fetches, &recv->link);
+    mlt_list_push_back(&w->p2p->fetches, &recv->node);
     if (late)
         share_begin(w, recv, peer);
     return MLT_PENDING;

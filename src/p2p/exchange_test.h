@@ -153,7 +153,9 @@ static inline void flood(void *rank)
         for (int i = 0; i < COUNT; i++) {
             mlt_req req;
             uint64_t value[4] = {(uint64_t)i, (uint64_t)me->world};
-            if (!mlt_p2p_send_now(me, value, sizeof value, MLT_CODE_BYTE, 0, me->world, 5, 0)) {
+            const mlt_envelope e = {
+                .bytes = sizeof value, .src = me->world, .tag = 5, .type = MLT_CODE_BYTE};
+            if (!mlt_p2p_send_now(me, value, 0, &e)) {
                 start_send(&req, me, value, sizeof value, 0, 5, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
                 mlt_req_wait(&req, "flood");
             }
@@ -330,8 +332,8 @@ static inline void pingpong(void *rank)
             start = mlt_os_now_ns();
         for (int turn = 0; turn < 2; turn++)
             if (turn == me->world) {
-                CHECK(
-                    mlt_p2p_send_now(me, &value, 8, MLT_CODE_BYTE, 1 - me->world, me->world, 0, 0));
+                const mlt_envelope e = {.bytes = 8, .src = me->world, .type = MLT_CODE_BYTE};
+                CHECK(mlt_p2p_send_now(me, &value, 1 - me->world, &e));
             } else {
                 start_recv(&req, me, &value, 8, 1 - me->world, 0, MLT_TYPE_BYTE);
                 mlt_req_wait(&req, "pingpong");

@@ -48,7 +48,9 @@ static void pairs_of_messages(void *rank)
                 start_recv(&req, me, &byte, 1, 0, 0, MLT_TYPE_BYTE);
                 mlt_req_wait(&req, "pairs");
                 for (int tag = 1; tag <= 2; tag++)
-                    CHECK(mlt_p2p_send_soon(me, &byte, 1, MLT_CODE_BYTE, 0, r, tag, 0));
+                    CHECK(mlt_p2p_send_soon(
+                        me, &byte, 0,
+                        &(mlt_envelope){.bytes = 1, .src = r, .tag = tag, .type = MLT_CODE_BYTE}));
                 (void)mlt_worker_step(me->worker);
             }
         }
@@ -85,7 +87,9 @@ static void long_messages(void *rank)
             start_send(&big, me, buf, bytes, 1, 1, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
             mlt_req_wait(&big, "long");
             memset(buf, 0, bytes);
-            CHECK(mlt_p2p_send_now(me, &small, 1, MLT_CODE_BYTE, 1, 0, 2, 0));
+            CHECK(mlt_p2p_send_now(
+                me, &small, 1,
+                &(mlt_envelope){.bytes = 1, .src = 0, .tag = 2, .type = MLT_CODE_BYTE}));
             mlt_req_wait(&after, "long");
             continue;
         }
@@ -96,7 +100,9 @@ static void long_messages(void *rank)
         }
         start_recv(&big, me, buf, room, 0, 1, gap == 2 ? &odd : MLT_TYPE_BYTE);
         if (when == 0)
-            CHECK(mlt_p2p_send_now(me, &small, 1, MLT_CODE_BYTE, 0, 1, 3, 0));
+            CHECK(mlt_p2p_send_now(
+                me, &small, 0,
+                &(mlt_envelope){.bytes = 1, .src = 1, .tag = 3, .type = MLT_CODE_BYTE}));
         mlt_req_wait(&big, "long");
         if (when != 1) {
             start_recv(&after, me, &small, 1, 0, 2, MLT_TYPE_BYTE);
@@ -107,7 +113,9 @@ static void long_messages(void *rank)
         for (uint64_t k = 0; k < MOST; k++)
             CHECK(buf[k * (uint64_t)gap] == (k < room ? pattern(0, 1, i, k) : 0xee));
         if (when != 0)
-            CHECK(mlt_p2p_send_now(me, &small, 1, MLT_CODE_BYTE, 0, 1, 3, 0));
+            CHECK(mlt_p2p_send_now(
+                me, &small, 0,
+                &(mlt_envelope){.bytes = 1, .src = 1, .tag = 3, .type = MLT_CODE_BYTE}));
     }
     free(buf);
 }
@@ -296,7 +304,9 @@ static void takes_descriptors(void *rank)
                 (void)mlt_worker_step(me->worker);
                 nap_ms(1);
             }
-            CHECK(mlt_p2p_send_now(me, &byte, 1, MLT_CODE_BYTE, 1, 0, i, 0));
+            CHECK(mlt_p2p_send_now(
+                me, &byte, 1,
+                &(mlt_envelope){.bytes = 1, .src = 0, .tag = i, .type = MLT_CODE_BYTE}));
         } else {
             start_recv(&req, me, &byte, 1, 0, i, MLT_TYPE_BYTE);
             while (i == 0 && !req.done)

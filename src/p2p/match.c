@@ -51,7 +51,7 @@ static uint32_t next_count(const mlt_match_queue *queue)
     return queue->buckets ? MLT_MATCH_CROWD * (queue->mask + 1) : FIRST_BUCKETS;
 }
 
-// ---- posted receives: `link` is the place in a bucket or in `all`
+// ---- posted receives: `node` is the place in a bucket or in `all`
 
 static void grow_posted(mlt_match_queue *queue)
 {
@@ -62,7 +62,7 @@ static void grow_posted(mlt_match_queue *queue)
     queue->mask = count - 1;
     for (uint32_t i = 0; i < old_count; i++)
         for (mlt_list_node *l; (l = mlt_list_pop_front(&old[i]));) {
-            mlt_req *req = mlt_container_of(l, mlt_req, link);
+            mlt_req *req = mlt_container_of(l, mlt_req, node);
             mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag), l);
         }
     free(old);
@@ -70,7 +70,7 @@ static void grow_posted(mlt_match_queue *queue)
         return;
     for (mlt_list_node *l = queue->all.next, *next; l != &queue->all; l = next) {
         next = l->next;
-        mlt_req *req = mlt_container_of(l, mlt_req, link);
+        mlt_req *req = mlt_container_of(l, mlt_req, node);
         if (!exact(req->peer, req->tag))
             continue;
         mlt_list_remove(l);
@@ -83,9 +83,9 @@ void mlt_match_post(mlt_rank *rank, mlt_req *req, uint64_t order)
     mlt_match_queue *queue = &rank->posted;
     req->order = order;
     if (queue->buckets && exact(req->peer, req->tag))
-        mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag), &req->link);
+        mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag), &req->node);
     else
-        mlt_list_push_back(&queue->all, &req->link);
+        mlt_list_push_back(&queue->all, &req->node);
     queue->size++;
     if (MLT_UNLIKELY(wants_growth(queue)))
         grow_posted(queue);
@@ -93,14 +93,14 @@ void mlt_match_post(mlt_rank *rank, mlt_req *req, uint64_t order)
 
 void mlt_match_unpost(mlt_rank *rank, mlt_req *req)
 {
-    mlt_list_remove(&req->link);
+    mlt_list_remove(&req->node);
     rank->posted.size--;
 }
 
 static mlt_req *first_fit(mlt_list_node *list, uint32_t context, int32_t src, int32_t tag)
 {
     for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        mlt_req *req = mlt_container_of(l, mlt_req, link);
+        mlt_req *req = mlt_container_of(l, mlt_req, node);
         if (req->context == context && fits(req->peer, req->tag, src, tag))
             return req;
     }

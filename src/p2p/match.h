@@ -46,16 +46,23 @@ struct mlt_msg {
     unsigned char data[];
 };
 
-// What it is matched by, and how long it is.
-static inline void mlt_msg_set(mlt_msg *msg, mlt_msg_kind kind, uint16_t type_code,
-                               uint32_t context, int32_t src, int32_t tag, uint64_t bytes)
+static inline void mlt_msg_set(mlt_msg *msg, mlt_msg_kind kind, const mlt_envelope e)
 {
     msg->kind = (uint8_t)kind;
-    msg->type = type_code;
-    msg->context = context;
-    msg->src = src;
-    msg->tag = tag;
-    msg->bytes = bytes;
+    msg->type = e.type;
+    msg->context = e.context;
+    msg->src = e.src;
+    msg->tag = e.tag;
+    msg->bytes = e.bytes;
+}
+
+static inline mlt_envelope mlt_msg_envelope(const mlt_msg *msg)
+{
+    return (mlt_envelope){.bytes = msg->bytes,
+                          .context = msg->context,
+                          .src = msg->src,
+                          .tag = msg->tag,
+                          .type = msg->type};
 }
 
 // Of a queue that has buckets, the one of such messages.

@@ -64,62 +64,56 @@ static inline void mlt_worker_count_message(mlt_worker *w, mlt_distance distance
         w->counts.rendezvous++;
 }
 
-static inline void mlt_slot_fill(mlt_slot *slot, uint8_t kind, uint8_t flags, uint16_t type,
-                                 uint32_t context, int32_t tag, int32_t src, int32_t dst,
-                                 uint64_t bytes)
+static inline void mlt_slot_fill(mlt_slot *slot, uint8_t kind, uint8_t flags, int32_t dst,
+                                 const mlt_envelope e)
 {
     slot->kind = kind;
     slot->flags = flags;
-    slot->type = type;
-    slot->context = context;
-    slot->tag = tag;
-    slot->src = src;
+    slot->type = e.type;
+    slot->context = e.context;
+    slot->tag = e.tag;
+    slot->src = e.src;
     slot->dst = dst;
-    slot->bytes = bytes;
+    slot->bytes = e.bytes;
 }
 
 // Whether the receive is the plainest there is for this message.
-static inline bool mlt_now_suits(const mlt_req *recv, uint64_t bytes, uint16_t type_code,
-                                 int32_t self, int32_t tag, uint32_t context)
+static inline bool mlt_now_suits(const mlt_req *recv, const mlt_envelope e)
 {
-    return recv->context == context && (recv->peer == self || recv->peer == MLT_ANY_SOURCE) &&
-           (recv->tag == tag || recv->tag == MLT_ANY_TAG) && recv->type->code == type_code &&
-           recv->type->contiguous && bytes <= recv->count * recv->type->size && !recv->on_done;
+    return recv->context == e.context && (recv->peer == e.src || recv->peer == MLT_ANY_SOURCE) &&
+           (recv->tag == e.tag || recv->tag == MLT_ANY_TAG) && recv->type->code == e.type &&
+           recv->type->contiguous && e.bytes <= recv->count * recv->type->size && !recv->on_done;
 }
 
 // The receive has got this message, whole.
-static inline void mlt_now_got(mlt_req *recv, int32_t src, int32_t tag, uint64_t bytes,
-                               uint16_t type_code)
+static inline void mlt_now_got(mlt_req *recv, const mlt_envelope e)
 {
-    recv->from = src;
-    recv->got_tag = tag;
-    recv->got = recv->sent = bytes;
-    recv->sent_type = type_code;
+    recv->from = e.src;
+    recv->got_tag = e.tag;
+    recv->got = recv->sent = e.bytes;
+    recv->sent_type = e.type;
     recv->status = MLT_OK;
     recv->done = true;
     recv->stage = MLT_STAGE_NONE;
 }
 
-static inline __attribute__((always_inline)) bool mlt_now_to_rank(mlt_worker *w, mlt_rank *to,
-                                                                  const void *buf, uint64_t bytes,
-                                                                  uint16_t type_code, int32_t self,
-                                                                  int32_t tag, uint32_t context)
+static MLT_INLINE bool mlt_now_to_rank(mlt_worker *w, mlt_rank *to, const void *buf,
+                                       const mlt_envelope e)
 {
     mlt_list_node *queue = &to->posted.all;
     if (to->posted.buckets && mlt_list_empty(queue)) // no receive has a wildcard
-        queue = mlt_match_bucket(&to->posted, context, self, tag);
+        queue = mlt_match_bucket(&to->posted, e.context, e.src, e.tag);
     else if (to->posted.buckets)
         return false;
     mlt_list_node *first = queue->next; // the oldest, so that no other comes before it
-    mlt_req *recv = mlt_container_of(first, mlt_req, link);
-    if (first == queue || !w->sched->plain ||
-        !mlt_now_suits(recv, bytes, type_code, self, tag, context))
+    mlt_req *recv = mlt_container_of(first, mlt_req, node);
+    if (first == queue || !w->sched->plain || !mlt_now_suits(recv, e))
         return false;
     mlt_list_remove(first);
     to->posted.size--;
-    mlt_copy_small(recv->buf, buf, bytes);
-    mlt_now_got(recv, self, tag, bytes, type_code);
-    mlt_worker_count_message(w, MLT_SAME_WORKER, bytes, true);
+    mlt_copy_small(recv->buf, buf, e.bytes);
+    mlt_now_got(recv, e);
+    mlt_worker_count_message(w, MLT_SAME_WORKER, e.bytes, true);
     mlt_waiter *waiter = recv->waiter;
     if (waiter && --waiter->need == 0 && waiter->fiber->state == MLT_FIBER_PARKED)
         mlt_policy_wake_plain(w->sched, waiter->fiber);
@@ -128,16 +122,14 @@ static inline __attribute__((always_inline)) bool mlt_now_to_rank(mlt_worker *w,
 
 // A message to a rank of this worker that has posted no receive waits for it here. The other
 // conditions are those under which that takes nothing rare.
-static inline __attribute__((always_inline)) bool mlt_now_hold(mlt_worker *w, mlt_rank *to,
-                                                               const void *buf, uint64_t bytes,
-                                                               uint16_t type_code, int32_t self,
-                                                               int32_t tag, uint32_t context)
+static MLT_INLINE bool mlt_now_hold(mlt_worker *w, mlt_rank *to, const void *buf,
+                                    const mlt_envelope e)
 {
     mlt_match_queue *queue = &to->unexpected;
     mlt_msg *msg = w->messages.free;
     uint64_t cost = sizeof *msg + MLT_MSG_SMALL;
     if (to->posted.size || queue->buckets || queue->size >= MLT_MATCH_SHORT ||
-        !mlt_list_empty(&to->probers) || !msg || bytes > w->eager[MLT_SAME_WORKER] ||
+        !mlt_list_empty(&to->probers) || !msg || e.bytes > w->eager[MLT_SAME_WORKER] ||
         w->held > w->held_limit)
         return false;
     msg = mlt_pool_take(&w->messages);
@@ -145,64 +137,58 @@ static inline __attribute__((always_inline)) bool mlt_now_hold(mlt_worker *w, ml
     msg->flags = 0;
     msg->cost = cost;
     msg->peer = NULL;
-    mlt_msg_set(msg, MLT_MSG_EAGER, type_code, context, self, tag, bytes);
-    mlt_copy_small(msg->data, buf, bytes);
+    mlt_msg_set(msg, MLT_MSG_EAGER, e);
+    mlt_copy_small(msg->data, buf, e.bytes);
     mlt_list_push_back(&queue->all, &msg->all);
     queue->size++;
     w->held += cost;
     if (w->held > w->counts.unexpected_peak)
         w->counts.unexpected_peak = w->held;
-    mlt_worker_count_message(w, MLT_SAME_WORKER, bytes, true);
+    mlt_worker_count_message(w, MLT_SAME_WORKER, e.bytes, true);
     return true;
 }
 
-static inline __attribute__((always_inline)) bool
-mlt_now_into_ring(mlt_worker *w, mlt_peer *peer, const void *buf, uint64_t bytes,
-                  uint16_t type_code, int32_t dest_world, int32_t self, int32_t tag,
-                  uint32_t context)
+static MLT_INLINE bool mlt_now_into_ring(mlt_worker *w, mlt_peer *peer, const void *buf,
+                                         int32_t dest, const mlt_envelope e)
 {
     mlt_ring_tx *tx = &peer->tx;
-    if (mlt_peer_is_far(peer) || peer->waits || bytes > w->eager[peer->distance] ||
+    if (mlt_peer_is_far(peer) || peer->waits || e.bytes > w->eager[peer->distance] ||
         tx->tail - tx->slots_freed > tx->slot_mask ||
         atomic_load_explicit(&tx->ring->backlog, memory_order_relaxed) > w->peer_hold)
         return false;
     mlt_slot *slot = &tx->slots[tx->tail & tx->slot_mask];
-    mlt_copy_small(slot->payload, buf, bytes);
-    mlt_slot_fill(slot, MLT_SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
+    mlt_copy_small(slot->payload, buf, e.bytes);
+    mlt_slot_fill(slot, MLT_SLOT_EAGER, 0, dest, e);
     mlt_ring_publish(tx, slot); // what else there is to do can wait, the receiver cannot
     w->wire->sent++;
-    mlt_worker_count_message(w, (mlt_distance)peer->distance, bytes, true);
+    mlt_worker_count_message(w, (mlt_distance)peer->distance, e.bytes, true);
     if (MLT_UNLIKELY(mlt_ring_is_cold(tx, w->wire->lean)))
         mlt_wire_notify(w->wire, peer);
     return true;
 }
 
-// A standard send of a contiguous buffer of at most MLT_NOW_MOST bytes.
-static inline __attribute__((always_inline)) bool
-mlt_p2p_send_small(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                   int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+// A standard send of a contiguous buffer of at most MLT_NOW_MOST bytes to a WORLD rank.
+static MLT_INLINE bool mlt_p2p_send_small(mlt_rank *rank, const void *buf, int32_t dest,
+                                          const mlt_envelope e)
 {
     mlt_worker *w = rank->worker;
-    if (MLT_UNLIKELY(bytes > MLT_NOW_MOST || w->watched))
+    if (MLT_UNLIKELY(e.bytes > MLT_NOW_MOST || w->watched))
         return false;
-    mlt_rank *to = mlt_worker_local_rank(w, dest_world);
+    mlt_rank *to = mlt_worker_local_rank(w, dest);
     if (to)
-        return mlt_now_to_rank(w, to, buf, bytes, type_code, self, tag, context);
+        return mlt_now_to_rank(w, to, buf, e);
     if (MLT_UNLIKELY(w->ranks_a_worker != 1 || w->wire->all))
         return false; // finding its worker may take a call
-    return mlt_now_into_ring(w, &w->wire->peers[dest_world], buf, bytes, type_code, dest_world,
-                             self, tag, context);
+    return mlt_now_into_ring(w, &w->wire->peers[dest], buf, dest, e);
 }
 
 // What mlt_p2p_send_small leaves: the same to a rank of this worker before its receive.
-static inline __attribute__((always_inline)) bool
-mlt_p2p_send_early(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                   int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+static MLT_INLINE bool mlt_p2p_send_early(mlt_rank *rank, const void *buf, int32_t dest,
+                                          const mlt_envelope e)
 {
     mlt_worker *w = rank->worker;
-    mlt_rank *to = mlt_worker_local_rank(w, dest_world);
-    return to && bytes <= MLT_NOW_MOST && !w->watched &&
-           mlt_now_hold(w, to, buf, bytes, type_code, self, tag, context);
+    mlt_rank *to = mlt_worker_local_rank(w, dest);
+    return to && e.bytes <= MLT_NOW_MOST && !w->watched && mlt_now_hold(w, to, buf, e);
 }
 
 // Starts a receive, as mlt_p2p_recv does. Most find no message, and few others that wait.
@@ -224,7 +210,7 @@ static inline void mlt_p2p_recv_small(mlt_req *req)
     }
     req->stage = MLT_STAGE_POSTED;
     req->order = ++w->order;
-    mlt_list_push_back(queue, &req->link);
+    mlt_list_push_back(queue, &req->node);
     posted->size++;
 }
 

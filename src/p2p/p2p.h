@@ -55,7 +55,7 @@ typedef struct mlt_waiter {
 
 struct mlt_req {
     // Private to p2p: place in a queue, order of posting, protocol state.
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_list_node bucket;
     uint64_t order;
 
@@ -116,6 +116,15 @@ struct mlt_req {
     };
 };
 
+// What a message is matched by, and what it is.
+typedef struct mlt_envelope {
+    uint64_t bytes;
+    uint32_t context;
+    int32_t src; // the sender's rank in the communicator
+    int32_t tag;
+    uint16_t type; // ABI code of the sender's datatype if predefined, else 0
+} mlt_envelope;
+
 // What a probe finds.
 typedef struct mlt_msg_info {
     int32_t from, tag;
@@ -166,7 +175,7 @@ static inline mlt_rank *mlt_rank_self(void)
 // outside of any operation; it must not suspend. The memory is the caller's, who may free it from
 // the call of `run` on.
 typedef struct mlt_work {
-    mlt_list_node link;
+    mlt_list_node node;
     void (*run)(struct mlt_work *work);
 } mlt_work;
 
@@ -238,15 +247,13 @@ bool mlt_req_wait_any(mlt_rank *rank, mlt_req *const *reqs, uint64_t count,
 void mlt_p2p_send(mlt_req *req);
 void mlt_p2p_recv(mlt_req *req);
 
-// The short way for a standard send of a contiguous buffer that can leave at once. False: nothing
-// was done; use a request.
-bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
+// The short way for a standard send of a contiguous buffer to a WORLD rank that can leave at once.
+// False: nothing was done; use a request.
+bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, int32_t dest, const mlt_envelope *envelope);
 
 // The same on a worker to which only a trace listens (MLT_WATCH_TRACE), for a call that tells of the
 // message itself: returns how far it goes, an mlt_distance, or -1.
-int mlt_p2p_send_told(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
+int mlt_p2p_send_told(mlt_rank *rank, const void *buf, int32_t dest, const mlt_envelope *envelope);
 
 // Writes what waits to be written to other hosts: later messages of a burst, and first ones, which
 // wait for their connection. For a call that returns to a program that may not call again for long.
@@ -255,8 +262,7 @@ void mlt_p2p_let_go(mlt_worker *worker);
 
 // The same for a caller that is sure to call again: the second and later ones of several messages
 // to other hosts may be written together, at the latest when the rank waits or tests.
-bool mlt_p2p_send_soon(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
+bool mlt_p2p_send_soon(mlt_rank *rank, const void *buf, int32_t dest, const mlt_envelope *envelope);
 
 // Looks for a message that has arrived. take: removes it from matching and gives it to the caller
 // (MPI_Mprobe), who must receive it with mlt_p2p_recv_msg. iprobe neither suspends nor polls: call

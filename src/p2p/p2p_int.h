@@ -92,7 +92,7 @@ typedef enum req_stage {
 
 // A message that found no room in its ring.
 typedef struct out_node {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_req *req;    // a send that has not left; NULL: the slot below
     void *body;      // of a packet whose data are not in the slot; NULL: none
     uint8_t in_slot; // bytes of the slot's payload
@@ -101,9 +101,9 @@ typedef struct out_node {
 
 typedef struct mlt_p2p_state {
     mlt_list_node waiting; // peers with a queue
-    mlt_list_node streams; // sends in STAGE_STREAM, by req->link
+    mlt_list_node streams; // sends in STAGE_STREAM, by req->node
     mlt_list_node
-        fetches;         // receives whose data wait to be read out of another process, by req->link
+        fetches;         // receives whose data wait to be read out of another process, by req->node
     mlt_list_node later; // mlt_work
     mlt_list_node again; // mlt_work of the next step, while this one's runs
     mlt_pool outs;
@@ -131,6 +131,25 @@ typedef struct mlt_p2p_state {
 enum { MLT_POLLS_FEW = 8, MLT_POLLS_MANY = 4096 };
 
 enum { NO_BELL = -1, NO_BELL_EVER = -2 }; // not yet; the system has none
+
+static inline mlt_envelope slot_envelope(const mlt_slot *slot)
+{
+    return (mlt_envelope){.bytes = slot->bytes,
+                          .context = slot->context,
+                          .src = slot->src,
+                          .tag = slot->tag,
+                          .type = slot->type};
+}
+
+// Of a send.
+static inline mlt_envelope req_envelope(const mlt_req *req)
+{
+    return (mlt_envelope){.bytes = req->total,
+                          .context = req->context,
+                          .src = req->self,
+                          .tag = req->tag,
+                          .type = req->type->code};
+}
 
 // What a wait for this request is called in reports.
 static inline mlt_wait_kind wait_kind(const mlt_req *req)
@@ -217,12 +236,11 @@ void mlt_p2p_arrived_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *fr
 unsigned char *mlt_p2p_place_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *frame,
                                  uint64_t *bytes, const char **fault);
 void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send); // a send that found no receive
+// Of a message in a user's buffer; type NULL: contiguous bytes. take: one copy, straight; completes recv.
 void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
-                       uint64_t bytes, uint16_t type_code, int32_t src, int32_t tag,
-                       uint32_t context);
-void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes,
-                        uint16_t type_code, int32_t src,
-                        int32_t tag); // one copy, straight; completes recv
+                       const mlt_envelope *e);
+void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type,
+                        const mlt_envelope *e);
 void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg);
 
 // progress.c

@@ -48,19 +48,19 @@ static void answer_launcher(mlt_worker *w)
 
 void mlt_worker_later(mlt_worker *w, mlt_work *work)
 {
-    mlt_list_push_back(&w->p2p->later, &work->link);
+    mlt_list_push_back(&w->p2p->later, &work->node);
 }
 
 void mlt_worker_again(mlt_worker *w, mlt_work *work)
 {
-    mlt_list_push_back(&w->p2p->again, &work->link);
+    mlt_list_push_back(&w->p2p->again, &work->node);
 }
 
 static MLT_COLD bool run_later(mlt_worker *w)
 {
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&w->p2p->later))) {
-        mlt_work *work = mlt_container_of(l, mlt_work, link);
+        mlt_work *work = mlt_container_of(l, mlt_work, node);
         work->run(work);
     }
     while ((l = mlt_list_pop_front(&w->p2p->again)))

@@ -46,42 +46,29 @@ static inline void tell_large(const mlt_worker *w, const mlt_req *recv, mlt_even
         tell(recv, MLT_EVENT_LARGE, (uint8_t)how);
 }
 
-static MLT_COLD void tell_held(mlt_worker *w, mlt_rank *to, const mlt_msg *msg)
+static MLT_COLD void tell_message(mlt_worker *w, mlt_rank *rank, mlt_event_kind kind,
+                                  const mlt_msg *msg)
 {
-    mlt_event event = {.kind = MLT_EVENT_UNEXPECTED,
+    mlt_event event = {.kind = (uint8_t)kind,
                        .peer = msg->src,
                        .tag = msg->tag,
                        .context = msg->context,
                        .bytes = msg->bytes};
     if (mlt_upcalls.event)
-        mlt_upcalls.event(w, to, &event);
-}
-
-// A trace hears that a probe took the message, which is when it was matched. A receive that comes later
-// than those of later messages would be taken for theirs. Tools hear of the receive.
-static MLT_COLD void tell_taken(mlt_worker *w, mlt_rank *by, const mlt_msg *msg)
-{
-    mlt_event event = {.kind = MLT_EVENT_RECEIVED,
-                       .peer = msg->src,
-                       .tag = msg->tag,
-                       .context = msg->context,
-                       .bytes = msg->bytes};
-    if (mlt_upcalls.event)
-        mlt_upcalls.event(w, by, &event);
+        mlt_upcalls.event(w, rank, &event);
 }
 
 // Notes what arrives; the bytes to move are then req->got.
-static inline void recv_accept(const mlt_worker *w, mlt_req *req, int32_t src, int32_t tag,
-                               uint64_t bytes, uint16_t type_code)
+static inline void recv_accept(const mlt_worker *w, mlt_req *req, mlt_envelope e)
 {
     uint64_t room = req->count * req->type->size;
-    req->from = src;
-    req->got_tag = tag;
-    req->sent = bytes;
-    req->sent_type = type_code;
-    req->status = MLT_LIKELY(bytes <= room) ? MLT_OK : MLT_ERR_TRUNCATED;
-    req->got = bytes <= room ? bytes : room;
-    if (MLT_UNLIKELY(type_code != req->type->code))
+    req->from = e.src;
+    req->got_tag = e.tag;
+    req->sent = e.bytes;
+    req->sent_type = e.type;
+    req->status = MLT_LIKELY(e.bytes <= room) ? MLT_OK : MLT_ERR_TRUNCATED;
+    req->got = e.bytes <= room ? e.bytes : room;
+    if (MLT_UNLIKELY(e.type != req->type->code))
         kind_differs(req);
     if (is_heard(w, req))
         tell(req, MLT_EVENT_RECEIVED, 0);
@@ -109,10 +96,9 @@ static void move(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t 
     mlt_type_move(recv->type, recv->buf, type, buf, 0, bytes);
 }
 
-void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes,
-                        uint16_t type_code, int32_t src, int32_t tag)
+void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, const mlt_envelope *e)
 {
-    recv_accept(recv->rank->worker, recv, src, tag, bytes, type_code);
+    recv_accept(recv->rank->worker, recv, *e);
     move(recv, buf, type, recv->got);
     mlt_req_complete(recv);
 }
@@ -167,7 +153,7 @@ void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg)
 }
 
 typedef struct prober {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_fiber *fiber;
 } prober;
 
@@ -175,31 +161,27 @@ static void hold(mlt_worker *w, mlt_rank *to, mlt_msg *msg)
 {
     mlt_match_hold(to, msg);
     if (MLT_UNLIKELY(w->watched))
-        tell_held(w, to, msg);
+        tell_message(w, to, MLT_EVENT_UNEXPECTED, msg);
     for (mlt_list_node *l; (l = mlt_list_pop_front(&to->probers));)
-        mlt_fiber_wake(w->sched, mlt_container_of(l, prober, link)->fiber);
+        mlt_fiber_wake(w->sched, mlt_container_of(l, prober, node)->fiber);
 }
 
 void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
-                       uint64_t bytes, uint16_t type_code, int32_t src, int32_t tag,
-                       uint32_t context)
+                       const mlt_envelope *e)
 {
-    mlt_msg *msg = new_msg(w, NULL, bytes);
-    mlt_msg_set(msg, MLT_MSG_EAGER, type_code, context, src, tag, bytes);
-    if (!type || type->contiguous) {
-        if (bytes)
-            memcpy(msg->data, buf, bytes);
-    } else {
-        mlt_type_pack(type, buf, 0, msg->data, bytes);
-    }
+    mlt_msg *msg = new_msg(w, NULL, e->bytes);
+    mlt_msg_set(msg, MLT_MSG_EAGER, *e);
+    if (type && !type->contiguous)
+        mlt_type_pack(type, buf, 0, msg->data, e->bytes);
+    else if (e->bytes)
+        memcpy(msg->data, buf, e->bytes);
     hold(w, to, msg);
 }
 
 void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send)
 {
     mlt_msg *msg = new_msg(w, NULL, 0);
-    mlt_msg_set(msg, MLT_MSG_LOCAL, send->type->code, send->context, send->self, send->tag,
-                send->total);
+    mlt_msg_set(msg, MLT_MSG_LOCAL, req_envelope(send));
     msg->sender = (uintptr_t)send;
     send->stage = STAGE_LOCAL;
     send->remote = (uintptr_t)msg;
@@ -268,7 +250,7 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
 static void deliver(mlt_req *recv, mlt_msg *msg)
 {
     mlt_worker *w = recv->rank->worker;
-    recv_accept(w, recv, msg->src, msg->tag, msg->bytes, msg->type);
+    recv_accept(w, recv, mlt_msg_envelope(msg));
     switch ((mlt_msg_kind)msg->kind) {
     case MLT_MSG_EAGER:
         unpack(recv, 0, msg->data, recv->got);
@@ -308,14 +290,14 @@ static inline bool take_first(mlt_req *req)
     mlt_msg *msg = mlt_container_of(queue->all.next, mlt_msg, all);
     if (queue->size == 0 || queue->buckets || w->watched || msg->kind != MLT_MSG_EAGER ||
         msg->peer || msg->bytes > MLT_NOW_MOST || req->waiter ||
-        !mlt_now_suits(req, msg->bytes, msg->type, msg->src, msg->tag, msg->context))
+        !mlt_now_suits(req, mlt_msg_envelope(msg)))
         return false;
     mlt_list_remove(&msg->all);
     queue->size--;
     mlt_copy_small(req->buf, msg->data, msg->bytes);
     req->kind = MLT_REQ_RECV;
     req->cancelled = false;
-    mlt_now_got(req, msg->src, msg->tag, msg->bytes, msg->type);
+    mlt_now_got(req, mlt_msg_envelope(msg));
     w->held -= msg->cost;
     msg->magic = 0;
     mlt_pool_give(&w->messages, msg);
@@ -347,7 +329,7 @@ void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg)
 {
     mlt_assert(msg->magic == MLT_MSG_MAGIC);
     start_recv(req);
-    req->mode = MLT_MODE_TOLD; // by tell_taken
+    req->mode = MLT_MODE_TOLD; // by mlt_p2p_iprobe
     deliver(req, msg);
 }
 
@@ -361,8 +343,10 @@ bool mlt_p2p_iprobe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t contex
         .from = found->src, .tag = found->tag, .bytes = found->bytes, .type = found->type};
     if (take) {
         mlt_match_unhold(rank, found);
+        // A trace hears that a probe took the message, which is when it was matched. A receive that
+        // comes later than those of later messages would be taken for theirs. Tools hear of the receive.
         if (MLT_UNLIKELY(rank->worker->watched == MLT_WATCH_TRACE))
-            tell_taken(rank->worker, rank, found);
+            tell_message(rank->worker, rank, MLT_EVENT_RECEIVED, found);
         if (found->kind == MLT_MSG_LOCAL) // it has matched: no longer to be cancelled
             ((mlt_req *)(uintptr_t)found->sender)->stage = STAGE_MOVING;
         *msg = found;
@@ -377,7 +361,7 @@ void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context
         .call = call, .kind = MLT_WAIT_PROBE, .context = context, .peer = source, .tag = tag};
     prober self = {.fiber = mlt_rank_fiber(rank)};
     while (!mlt_p2p_iprobe(rank, source, tag, context, take, info, msg)) {
-        mlt_list_push_waiter(&rank->probers, &self.link);
+        mlt_list_push_waiter(&rank->probers, &self.node);
         mlt_fiber_park(rank->worker->sched, &wait);
     }
 }
@@ -409,7 +393,7 @@ eager_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot, const unsigne
     if (slot->flags & SLOT_SYNC)
         memcpy(&names, slot->payload, sizeof names);
     if (MLT_LIKELY(recv != NULL)) {
-        recv_accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
+        recv_accept(w, recv, slot_envelope(slot));
         unpack(recv, 0, data, recv->got);
         if (slot->flags & SLOT_SYNC)
             mlt_p2p_control(w, peer, SLOT_FIN, names.sender, 0, 0, 0);
@@ -417,7 +401,7 @@ eager_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot, const unsigne
         return;
     }
     mlt_msg *msg = new_msg(w, peer, slot->bytes);
-    mlt_msg_set(msg, MLT_MSG_EAGER, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
+    mlt_msg_set(msg, MLT_MSG_EAGER, slot_envelope(slot));
     msg->flags = slot->flags;
     msg->sender = names.sender;
     if (slot->bytes)
@@ -432,12 +416,12 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     memcpy(&names, slot->payload, sizeof names);
     mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
     if (recv) {
-        recv_accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
+        recv_accept(w, recv, slot_envelope(slot));
         fetch(w, recv, peer, names.sender, names.other, slot->flags, false);
         return;
     }
     mlt_msg *msg = new_msg(w, peer, 0);
-    mlt_msg_set(msg, MLT_MSG_REMOTE, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
+    mlt_msg_set(msg, MLT_MSG_REMOTE, slot_envelope(slot));
     msg->flags = slot->flags;
     msg->sender = names.sender;
     msg->address = names.other;
@@ -598,14 +582,14 @@ unsigned char *mlt_p2p_place_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_f
     mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
     peer->landing = recv;
     if (recv) {
-        recv_accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
+        recv_accept(w, recv, slot_envelope(slot));
         recv->stage = STAGE_MOVING;
         *bytes = recv->got;
         if (recv->type->contiguous)
             return recv->buf;
     }
     mlt_msg *msg = new_msg(w, peer, slot->bytes);
-    mlt_msg_set(msg, MLT_MSG_EAGER, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
+    mlt_msg_set(msg, MLT_MSG_EAGER, slot_envelope(slot));
     peer->landing_held = msg;
     *bytes = slot->bytes;
     return msg->data;
@@ -618,7 +602,7 @@ static void long_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     mlt_msg *msg = peer->landing_held;
     peer->landing = peer->landing_held = NULL;
     if (msg && !recv && (recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag)))
-        recv_accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
+        recv_accept(w, recv, slot_envelope(slot));
     if (!recv) {
         hold(w, to, msg);
         return;

@@ -99,38 +99,35 @@ static MLT_COLD void push_soon(mlt_worker *w)
 }
 
 // A small message with its data to another worker. False: no room.
-static inline __attribute__((always_inline)) bool
-post_small(mlt_worker *w, mlt_peer *peer, const void *buf, uint64_t bytes, uint16_t type_code,
-           int32_t dest_world, int32_t self, int32_t tag, uint32_t context, bool far)
+static MLT_INLINE bool post_small(mlt_worker *w, mlt_peer *peer, const void *buf, int32_t dest,
+                                  mlt_envelope e, bool far)
 {
-    bool in_slot = bytes <= MLT_SLOT_PAYLOAD;
+    bool in_slot = e.bytes <= MLT_SLOT_PAYLOAD;
     unsigned char *data = NULL;
-    mlt_slot *slot = far ? w->wire->over->reserve(w->wire, peer, in_slot ? (uint32_t)bytes : 0,
-                                                  in_slot ? 0 : bytes, &data)
-                         : mlt_ring_reserve(&peer->tx, in_slot ? 0 : mlt_ring_units(bytes), &data);
+    mlt_slot *slot =
+        far ? w->wire->over->reserve(w->wire, peer, in_slot ? (uint32_t)e.bytes : 0,
+                                     in_slot ? 0 : e.bytes, &data)
+            : mlt_ring_reserve(&peer->tx, in_slot ? 0 : mlt_ring_units(e.bytes), &data);
     if (MLT_UNLIKELY(!slot))
         return false;
     if (in_slot)
-        mlt_copy_small(slot->payload, buf, bytes);
+        mlt_copy_small(slot->payload, buf, e.bytes);
     else
-        memcpy(data, buf, bytes);
-    mlt_slot_fill(slot, SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
+        memcpy(data, buf, e.bytes);
+    mlt_slot_fill(slot, SLOT_EAGER, 0, dest, e);
     if (far)
         mlt_wire_post(w->wire, peer, slot);
     else
         mlt_wire_post_near(w->wire, peer, slot);
-    mlt_worker_count_message(w, peer->distance, bytes, true);
+    mlt_worker_count_message(w, peer->distance, e.bytes, true);
     return true;
 }
 
 // As below, to a peer of another host. Apart, so that the way to those of this host stays short.
-static __attribute__((noinline)) bool send_far_now(mlt_worker *w, mlt_peer *peer, const void *buf,
-                                                   uint64_t bytes, uint16_t type_code,
-                                                   int32_t dest_world, int32_t self, int32_t tag,
-                                                   uint32_t context, bool soon)
+static MLT_NOINLINE bool send_far_now(mlt_worker *w, mlt_peer *peer, const void *buf, int32_t dest,
+                                      const mlt_envelope *e, bool soon)
 {
-    if (must_ask(w, peer) || !post_small(w, peer, buf, bytes, type_code,
-                                         dest_world - peer->first_rank, self, tag, context, true))
+    if (must_ask(w, peer) || !post_small(w, peer, buf, dest - peer->first_rank, *e, true))
         return false;
     w->unsent = true;
     if (soon)
@@ -140,93 +137,82 @@ static __attribute__((noinline)) bool send_far_now(mlt_worker *w, mlt_peer *peer
     return true;
 }
 
-static inline __attribute__((always_inline)) bool post_now(mlt_rank *rank, const void *buf,
-                                                           uint64_t bytes, uint16_t type_code,
-                                                           int32_t dest_world, int32_t self,
-                                                           int32_t tag, uint32_t context, bool soon)
+static MLT_INLINE bool post_now(mlt_rank *rank, const void *buf, int32_t dest,
+                                const mlt_envelope *e, bool soon)
 {
     mlt_worker *w = rank->worker;
-    mlt_rank *local = mlt_worker_local_rank(w, dest_world);
+    mlt_rank *local = mlt_worker_local_rank(w, dest);
     if (local) {
-        mlt_req *recv = mlt_match_take_posted(local, context, self, tag);
+        mlt_req *recv = mlt_match_take_posted(local, e->context, e->src, e->tag);
         if (recv) {
-            mlt_p2p_take_local(recv, buf, NULL, bytes, type_code, self, tag);
+            mlt_p2p_take_local(recv, buf, NULL, e);
         } else {
-            if (bytes > w->eager[MLT_SAME_WORKER] || w->held > w->held_limit)
+            if (e->bytes > w->eager[MLT_SAME_WORKER] || w->held > w->held_limit)
                 return false;
-            mlt_p2p_hold_copy(w, local, buf, NULL, bytes, type_code, self, tag, context);
+            mlt_p2p_hold_copy(w, local, buf, NULL, e);
         }
-        mlt_worker_count_message(w, MLT_SAME_WORKER, bytes, true);
+        mlt_worker_count_message(w, MLT_SAME_WORKER, e->bytes, true);
         return true;
     }
-    mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world));
-    if (MLT_UNLIKELY(bytes > w->eager[peer->distance] || peer->waits))
+    mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest));
+    if (MLT_UNLIKELY(e->bytes > w->eager[peer->distance] || peer->waits))
         return false;
     if (mlt_peer_is_far(peer))
-        return send_far_now(w, peer, buf, bytes, type_code, dest_world, self, tag, context, soon);
+        return send_far_now(w, peer, buf, dest, e, soon);
     if (MLT_UNLIKELY(holds_much(w, &peer->tx.ring->backlog)))
         return false;
-    return post_small(w, peer, buf, bytes, type_code, dest_world, self, tag, context, false);
+    return post_small(w, peer, buf, dest, *e, false);
 }
 
-static inline mlt_distance distance_to(const mlt_worker *w, int32_t dest_world)
+static inline mlt_distance distance_to(const mlt_worker *w, int32_t dest)
 {
-    return mlt_worker_local_rank(w, dest_world)
+    return mlt_worker_local_rank(w, dest)
                ? MLT_SAME_WORKER
-               : mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world))->distance;
+               : mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest))->distance;
 }
 
-int mlt_p2p_send_told(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+int mlt_p2p_send_told(mlt_rank *rank, const void *buf, int32_t dest, const mlt_envelope *e)
 {
-    return post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, false)
-               ? (int)distance_to(rank->worker, dest_world)
-               : -1;
+    return post_now(rank, buf, dest, e, false) ? (int)distance_to(rank->worker, dest) : -1;
 }
 
 // Tools hear of requests only.
-static MLT_COLD bool send_watched(mlt_rank *rank, const void *buf, uint64_t bytes,
-                                  uint16_t type_code, int32_t dest_world, int32_t self, int32_t tag,
-                                  uint32_t context, bool soon)
+static MLT_COLD bool send_watched(mlt_rank *rank, const void *buf, int32_t dest,
+                                  const mlt_envelope *e, bool soon)
 {
     mlt_worker *w = rank->worker;
     uint64_t since = mlt_arch_cycles(); // before anybody can be seen to receive it
-    if (w->watched & MLT_WATCH_TOOLS ||
-        !post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, soon))
+    if (w->watched & MLT_WATCH_TOOLS || !post_now(rank, buf, dest, e, soon))
         return false;
     mlt_event event = {.kind = MLT_EVENT_SENT,
-                       .how = (uint8_t)distance_to(w, dest_world),
+                       .how = (uint8_t)distance_to(w, dest),
                        .eager = true,
-                       .peer = dest_world,
-                       .tag = tag,
-                       .context = context,
-                       .bytes = bytes,
+                       .peer = dest,
+                       .tag = e->tag,
+                       .context = e->context,
+                       .bytes = e->bytes,
                        .since = since};
     if (mlt_upcalls.event)
         mlt_upcalls.event(w, rank, &event);
     return true;
 }
 
-static inline __attribute__((always_inline)) bool send_now(mlt_rank *rank, const void *buf,
-                                                           uint64_t bytes, uint16_t type_code,
-                                                           int32_t dest_world, int32_t self,
-                                                           int32_t tag, uint32_t context, bool soon)
+static MLT_INLINE bool send_now(mlt_rank *rank, const void *buf, int32_t dest,
+                                const mlt_envelope *e, bool soon)
 {
     if (MLT_UNLIKELY(rank->worker->watched))
-        return send_watched(rank, buf, bytes, type_code, dest_world, self, tag, context, soon);
-    return post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, soon);
+        return send_watched(rank, buf, dest, e, soon);
+    return post_now(rank, buf, dest, e, soon);
 }
 
-bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, int32_t dest, const mlt_envelope *e)
 {
-    return send_now(rank, buf, bytes, type_code, dest_world, self, tag, context, false);
+    return send_now(rank, buf, dest, e, false);
 }
 
-bool mlt_p2p_send_soon(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+bool mlt_p2p_send_soon(mlt_rank *rank, const void *buf, int32_t dest, const mlt_envelope *e)
 {
-    return send_now(rank, buf, bytes, type_code, dest_world, self, tag, context, true);
+    return send_now(rank, buf, dest, e, true);
 }
 
 // ---- into a ring
@@ -268,15 +254,14 @@ static bool is_long(const mlt_worker *w, const mlt_peer *peer, const mlt_req *re
 static bool push_long(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
     mlt_slot slot;
-    mlt_slot_fill(&slot, SLOT_EAGER, 0, req->type->code, req->context, req->tag, req->self,
-                  req->peer - peer->first_rank, req->total);
+    mlt_slot_fill(&slot, SLOT_EAGER, 0, req->peer - peer->first_rank, req_envelope(req));
     if (!w->wire->over->post_memory(w->wire, peer, MLT_WIRE_FRAME_LONG, &slot, 0, req->buf,
                                     req->total, &req->ticket))
         return false;
     req->moved = req->total;
     req->stage = STAGE_STREAM;
     req->remote_worker = peer->worker;
-    mlt_list_push_back(&w->p2p->streams, &req->link);
+    mlt_list_push_back(&w->p2p->streams, &req->node);
     mlt_worker_count_message(w, peer->distance, req->total, true);
     tell_if_watched(w, req, peer->distance, true);
     return true;
@@ -298,8 +283,8 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
         return false;
     uint8_t flags =
         (uint8_t)((sync ? SLOT_SYNC : 0) | (req->type->contiguous ? SLOT_CONTIGUOUS : 0));
-    mlt_slot_fill(slot, eager ? SLOT_EAGER : SLOT_RTS, flags, req->type->code, req->context,
-                  req->tag, req->self, req->peer - peer->first_rank, req->total);
+    mlt_slot_fill(slot, eager ? SLOT_EAGER : SLOT_RTS, flags, req->peer - peer->first_rank,
+                  req_envelope(req));
     if (eager)
         pack(req, 0, beside ? data : slot->payload, req->total);
     if (!eager || sync) {
@@ -321,7 +306,7 @@ static out_node *enqueue(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     out_node *out = mlt_pool_take(&w->p2p->outs);
     out->req = req;
     out->body = NULL;
-    mlt_list_push_back(&peer->queue, &out->link);
+    mlt_list_push_back(&peer->queue, &out->node);
     if (!peer->waits) {
         peer->waits = true;
         mlt_list_push_back(&w->p2p->waiting, &peer->waiting);
@@ -331,7 +316,7 @@ static out_node *enqueue(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 
 static void end_stream(mlt_req *req, mlt_peer *peer)
 {
-    mlt_list_remove(&req->link);
+    mlt_list_remove(&req->node);
     mlt_wire_starve(peer, false);
     mlt_req_complete(req);
 }
@@ -361,18 +346,16 @@ void mlt_p2p_let_go(mlt_worker *w)
 static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)
 {
     mlt_req *recv = mlt_match_take_posted(to, req->context, req->self, req->tag);
+    const mlt_envelope e = req_envelope(req);
     bool eager = recv || !(req->mode == MLT_MODE_SYNC || req->total > w->eager[MLT_SAME_WORKER] ||
                            w->held > w->held_limit);
     tell_if_watched(w, req, MLT_SAME_WORKER, eager);
-    if (recv) {
-        mlt_p2p_take_local(recv, req->buf, req->type, req->total, req->type->code, req->self,
-                           req->tag);
-    } else if (!eager) {
+    if (recv)
+        mlt_p2p_take_local(recv, req->buf, req->type, &e);
+    else if (!eager)
         mlt_p2p_hold_local(w, to, req);
-    } else {
-        mlt_p2p_hold_copy(w, to, req->buf, req->type, req->total, req->type->code, req->self,
-                          req->tag, req->context);
-    }
+    else
+        mlt_p2p_hold_copy(w, to, req->buf, req->type, &e);
     mlt_worker_count_message(w, MLT_SAME_WORKER, req->total, eager);
     if (eager)
         mlt_req_complete(req);
@@ -406,7 +389,7 @@ void mlt_p2p_control_with(mlt_worker *w, mlt_peer *peer, slot_kind kind, const v
         out->in_slot = (uint8_t)size;
         slot = &out->slot;
     }
-    mlt_slot_fill(slot, kind, 0, 0, 0, 0, 0, dst, bytes);
+    mlt_slot_fill(slot, kind, 0, dst, (mlt_envelope){.bytes = bytes});
     if (size)
         memcpy(slot->payload, payload, size);
     if (room)
@@ -464,8 +447,12 @@ uint64_t mlt_p2p_eager_most(const mlt_worker *w, uint32_t to)
 
 static inline void fill_packet(mlt_slot *slot, const mlt_packet *packet, uint64_t bytes)
 {
-    mlt_slot_fill(slot, SLOT_PACKET, 0, packet->kind, packet->object, packet->word, packet->src,
-                  packet->dst, bytes);
+    mlt_slot_fill(slot, SLOT_PACKET, 0, packet->dst,
+                  (mlt_envelope){.bytes = bytes,
+                                 .context = packet->object,
+                                 .src = packet->src,
+                                 .tag = packet->word,
+                                 .type = packet->kind});
 }
 
 static MLT_COLD void queue_packet(mlt_worker *w, mlt_peer *peer, const mlt_packet *packet,
@@ -521,8 +508,7 @@ static bool push_control(mlt_worker *w, mlt_peer *peer, const out_node *out)
         mlt_wire_reserve(w->wire, peer, out->in_slot, out->body ? from->bytes : 0, &data);
     if (!slot)
         return false;
-    mlt_slot_fill(slot, from->kind, from->flags, from->type, from->context, from->tag, from->src,
-                  from->dst, from->bytes);
+    mlt_slot_fill(slot, from->kind, from->flags, from->dst, slot_envelope(from));
     if (out->body)
         memcpy(data, out->body, from->bytes);
     else
@@ -535,10 +521,10 @@ static bool flush_peer(mlt_worker *w, mlt_peer *peer)
 {
     bool any = false;
     while (!mlt_list_empty(&peer->queue)) {
-        out_node *out = mlt_container_of(peer->queue.next, out_node, link);
+        out_node *out = mlt_container_of(peer->queue.next, out_node, node);
         if (!(out->req ? push(w, peer, out->req) : push_control(w, peer, out)))
             return any;
-        mlt_list_remove(&out->link);
+        mlt_list_remove(&out->node);
         free(out->body);
         mlt_pool_give(&w->p2p->outs, out);
         any = true;
@@ -573,7 +559,7 @@ static void forget_peer(mlt_peer *peer)
 {
     mlt_list_node *queue = &peer->queue;
     for (mlt_list_node *l = queue->next; l != queue; l = l->next)
-        free(mlt_container_of(l, out_node, link)->body);
+        free(mlt_container_of(l, out_node, node)->body);
     free(peer->landing_held);
 }
 
@@ -606,7 +592,7 @@ static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req)
         return false;
     pack(req, req->moved, data, n);
     bool lands = mlt_peer_is_far(peer) && req->lands;
-    mlt_slot_fill(slot, lands ? SLOT_DATA : SLOT_PIECE, 0, 0, 0, 0, 0, 0, n);
+    mlt_slot_fill(slot, lands ? SLOT_DATA : SLOT_PIECE, 0, 0, (mlt_envelope){.bytes = n});
     memcpy(slot->payload, &body, sizeof body);
     req->moved += n;
     if (lands)
@@ -675,7 +661,7 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
     uint64_t n = chunk_fill(w, req);
     pack_streaming(req, req->moved, mlt_wire_chunk_at(w->wire, w->wire->local, (uint32_t)chunk), n);
     slot_chunk body = {.receiver = req->remote, .offset = req->moved, .chunk = (uint32_t)chunk};
-    mlt_slot_fill(slot, SLOT_DATA, 0, 0, 0, 0, 0, 0, n);
+    mlt_slot_fill(slot, SLOT_DATA, 0, 0, (mlt_envelope){.bytes = n});
     memcpy(slot->payload, &body, sizeof body);
     req->moved += n;
     mlt_wire_post(w->wire, peer, slot);
@@ -688,7 +674,7 @@ bool mlt_p2p_pump(mlt_worker *w)
     mlt_list_node *list = &w->p2p->streams;
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
-        mlt_req *req = mlt_container_of(l, mlt_req, link);
+        mlt_req *req = mlt_container_of(l, mlt_req, node);
         mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
         bool done;
         if (mlt_peer_is_far(peer)) {
@@ -710,7 +696,7 @@ void mlt_p2p_mark_starved(mlt_worker *w, bool starved)
     for (mlt_list_node *l = w->p2p->waiting.next; l != &w->p2p->waiting; l = l->next)
         mlt_wire_starve(mlt_container_of(l, mlt_peer, waiting), starved);
     for (mlt_list_node *l = w->p2p->streams.next; l != &w->p2p->streams; l = l->next) {
-        mlt_req *req = mlt_container_of(l, mlt_req, link);
+        mlt_req *req = mlt_container_of(l, mlt_req, node);
         mlt_wire_starve(mlt_wire_peer(w->wire, req->remote_worker), starved);
     }
     mlt_jitter();
@@ -719,6 +705,24 @@ void mlt_p2p_mark_starved(mlt_worker *w, bool starved)
 }
 
 // ---- answers
+
+// The receiver wants the data, and has room for so many bytes.
+static void begin_stream(mlt_worker *w, mlt_req *req, uint64_t receiver, uint64_t bytes)
+{
+    req->remote = receiver;
+    req->total = bytes;
+    req->stage = STAGE_STREAM;
+    mlt_list_push_back(&w->p2p->streams, &req->node);
+    mlt_p2p_pump(w);
+}
+
+static void end_answered(mlt_req *req, bool cancelled)
+{
+    req->cancelled = cancelled;
+    if (cancelled)
+        tell_cancelled(req);
+    mlt_req_complete(req);
+}
 
 void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
 {
@@ -730,11 +734,7 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     mlt_assert(req->magic == MLT_REQ_MAGIC && req->kind == MLT_REQ_SEND &&
                req->stage == STAGE_ASKED);
     if (slot->kind == SLOT_CTS) {
-        req->remote = names.other;
-        req->total = slot->bytes; // what the receiver has room for
-        req->stage = STAGE_STREAM;
-        mlt_list_push_back(&w->p2p->streams, &req->link);
-        mlt_p2p_pump(w);
+        begin_stream(w, req, names.other, slot->bytes);
         return;
     }
     if (slot->kind == SLOT_HELP) {
@@ -745,10 +745,7 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     }
     if (slot->kind == SLOT_SHARE && !mlt_p2p_share_help(w, peer, slot))
         return; // FIN or CTS comes
-    req->cancelled = slot->kind == SLOT_CANCELLED;
-    if (req->cancelled)
-        tell_cancelled(req);
-    mlt_req_complete(req);
+    end_answered(req, slot->kind == SLOT_CANCELLED);
 }
 
 bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
@@ -763,19 +760,12 @@ bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     if (slot->kind == SLOT_CTS) {
         if (slot->bytes == 0 || slot->bytes > req->total)
             return false;
-        req->remote = names.other;
-        req->total = slot->bytes; // what the receiver has room for
         req->lands = slot->dst != 0;
         req->ticket = 0;
-        req->stage = STAGE_STREAM;
-        mlt_list_push_back(&w->p2p->streams, &req->link);
-        mlt_p2p_pump(w);
+        begin_stream(w, req, names.other, slot->bytes);
         return true;
     }
-    req->cancelled = slot->kind == SLOT_CANCELLED;
-    if (req->cancelled)
-        tell_cancelled(req);
-    mlt_req_complete(req);
+    end_answered(req, slot->kind == SLOT_CANCELLED);
     return true;
 }
 
@@ -798,10 +788,10 @@ void mlt_p2p_cancel(mlt_req *req)
     case STAGE_QUEUED: {
         mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, req->peer));
         mlt_list_node *l = peer->queue.next;
-        while (mlt_container_of(l, out_node, link)->req != req)
+        while (mlt_container_of(l, out_node, node)->req != req)
             l = l->next;
         mlt_list_remove(l);
-        mlt_pool_give(&w->p2p->outs, mlt_container_of(l, out_node, link));
+        mlt_pool_give(&w->p2p->outs, mlt_container_of(l, out_node, node));
         break; // an empty queue is noticed by the next flush
     }
     case STAGE_ASKED: {

@@ -28,6 +28,26 @@ static inline void apply_change(const mlt_win_operation *operation, char *to, ui
         operation->kernel(to, in, bytes / operation->basic->size);
 }
 
+bool mlt_win_operation_make(mlt_win_operation *operation, uint8_t verb, uint8_t op, uint16_t code)
+{
+    mlt_reduction reduction;
+    char why[8];
+    *operation = (mlt_win_operation){.verb = verb, .op = op};
+    if (verb == MLT_WIN_PUT || verb == MLT_WIN_GET)
+        return true;
+    const mlt_type *basic = operation->basic = mlt_type_coded(code);
+    if (verb >= MLT_WIN_VERBS || basic->magic != MLT_TYPE_MAGIC || basic->code != code ||
+        basic->size == 0)
+        return false;
+    if (verb == MLT_WIN_SWAP)
+        return basic->contiguous;
+    if (op >= MLT_REDUCE_OPS ||
+        !mlt_reduce_find((mlt_reduce_op)op, code, &reduction, why, sizeof why))
+        return false;
+    mlt_win_find_kernels(operation, &reduction);
+    return true;
+}
+
 void mlt_win_change(const mlt_win_operation *operation, char *to, uint64_t bytes, const char *in,
                     char *out)
 {

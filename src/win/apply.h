@@ -64,6 +64,11 @@ static inline void mlt_win_find_kernels(mlt_win_operation *operation,
         operation->adds = MLT_WIN_ADDS_INT64;
 }
 
+// What a packet names: all may be anything. False: there is no such operation. A swap's elements have
+// no gaps.
+bool mlt_win_operation_make(mlt_win_operation *operation, uint8_t verb, uint8_t op,
+                            uint16_t code) MLT_MUST_CHECK;
+
 // Does it to runs of memory that begins at `memory`. in: packed data of PUT and of accumulates; SWAP:
 // the new value, then the one to compare with. out: where GET, FETCH and SWAP leave packed data.
 void mlt_win_apply(mlt_win_part *part, mlt_win_descriptor *descriptor,

@@ -23,7 +23,7 @@ typedef struct entry {
 
 // All that came from one target.
 typedef struct shard {
-    mlt_list_node link; // of all shelves
+    mlt_list_node node; // of all shelves
     mlt_list_node entries;
     int32_t target;
 } shard;
@@ -87,7 +87,7 @@ static shard *want_shard(mlt_win_cache *cache, int32_t target)
     s = mlt_take(1, sizeof *s);
     s->target = target;
     mlt_list_init(&s->entries);
-    mlt_list_push_back(&cache->shelves, &s->link);
+    mlt_list_push_back(&cache->shelves, &s->node);
     mlt_table_add(&cache->by_target, mlt_hash_word((uint32_t)target), (uintptr_t)s);
     return s;
 }
@@ -111,7 +111,7 @@ static uint64_t cost_of(const entry *e)
 static void drop_shard(mlt_win_cache *cache, shard *s)
 {
     (void)mlt_table_remove(&cache->by_target, mlt_hash_word((uint32_t)s->target), (uintptr_t)s);
-    mlt_list_remove(&s->link);
+    mlt_list_remove(&s->node);
     free(s);
 }
 
@@ -138,7 +138,7 @@ void mlt_win_cache_forget(mlt_win_cache *cache, int32_t target)
     if (s)
         drop_all_of(cache, s);
     while (target < 0 && !mlt_list_empty(&cache->shelves))
-        drop_all_of(cache, mlt_container_of(cache->shelves.next, shard, link));
+        drop_all_of(cache, mlt_container_of(cache->shelves.next, shard, node));
 }
 
 // ---- gets

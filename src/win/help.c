@@ -376,24 +376,11 @@ typedef struct request {
 
 static bool find_operation(request *r)
 {
-    mlt_reduction reduction;
-    char why[8];
-    r->operation = (mlt_win_operation){.verb = r->head.verb, .op = r->head.op};
-    if (r->head.verb == MLT_WIN_PUT || r->head.verb == MLT_WIN_GET)
-        return true;
-    if (r->head.verb >= MLT_WIN_VERBS)
+    if (!mlt_win_operation_make(&r->operation, r->head.verb, r->head.op, r->head.code))
         return false;
-    const mlt_type *basic = r->operation.basic = mlt_type_coded(r->head.code);
-    if (basic->magic != MLT_TYPE_MAGIC || basic->code != r->head.code || !basic->contiguous ||
-        basic->size == 0 || r->head.bytes % basic->size)
-        return false;
-    if (r->head.verb == MLT_WIN_SWAP)
-        return basic->size == r->head.bytes;
-    if (r->head.op >= MLT_REDUCE_OPS ||
-        !mlt_reduce_find((mlt_reduce_op)r->head.op, r->head.code, &reduction, why, sizeof why))
-        return false;
-    mlt_win_find_kernels(&r->operation, &reduction);
-    return true;
+    const mlt_type *basic = r->operation.basic;
+    return !basic || (basic->contiguous && r->head.bytes % basic->size == 0 &&
+                      (r->head.verb != MLT_WIN_SWAP || basic->size == r->head.bytes));
 }
 
 // True: its memory is in the window.

@@ -41,7 +41,7 @@ typedef struct done_head {
 
 // An operation by packets.
 typedef struct mlt_win_op {
-    mlt_list_node link; // among those that have not left completely
+    mlt_list_node node; // among those that have not left completely
     mlt_win_call call;
     mlt_type types[3]; // copies of derived ones
     mlt_win_side *side;
@@ -199,9 +199,9 @@ static void pump(mlt_win_side *side)
 {
     mlt_win_busy *busy = side->busy;
     while (busy->flying < OP_PIECES && !mlt_list_empty(&busy->ops)) {
-        mlt_win_op *op = mlt_container_of(busy->ops.next, mlt_win_op, link);
+        mlt_win_op *op = mlt_container_of(busy->ops.next, mlt_win_op, node);
         if (op->left == op->total)
-            mlt_list_remove(&op->link);
+            mlt_list_remove(&op->node);
         else
             send_piece(op);
     }
@@ -218,7 +218,7 @@ static mlt_status start(mlt_win_side *side, const mlt_win_call *call)
     keep_type(&op->call.origin, &op->types[1]);
     keep_type(&op->call.result, &op->types[2]);
     op->number = open_number(busy, op);
-    mlt_list_push_back(&busy->ops, &op->link);
+    mlt_list_push_back(&busy->ops, &op->node);
     side->pending++;
     pump(side);
     return MLT_PENDING;
@@ -227,7 +227,7 @@ static mlt_status start(mlt_win_side *side, const mlt_win_call *call)
 static void finish(mlt_win_op *op)
 {
     mlt_win_side *side = op->side;
-    mlt_list_remove(&op->link);
+    mlt_list_remove(&op->node);
     side->busy->open[op->number] = NULL;
     for (int i = 0; i < 3; i++)
         drop_type(&op->types[i]);
@@ -313,7 +313,7 @@ static bool find_pair_kernel(piece *p)
     char why[8];
     if (p->head.verb == MLT_WIN_SWAP || !make_pair(p))
         return false;
-    p->operation.basic = &p->pair;
+    p->operation = (mlt_win_operation){.verb = p->head.verb, .op = p->head.op, .basic = &p->pair};
     if (p->head.op == MLT_REDUCE_REPLACE || p->head.op == MLT_REDUCE_NO_OP)
         return true;
     if (p->head.op >= MLT_REDUCE_OPS ||
@@ -326,23 +326,11 @@ static bool find_pair_kernel(piece *p)
 
 static bool find_kernel(piece *p)
 {
-    mlt_reduction reduction;
-    char why[8];
-    p->operation = (mlt_win_operation){.verb = p->head.verb, .op = p->head.op};
-    if (p->head.verb == MLT_WIN_PUT || p->head.verb == MLT_WIN_GET)
-        return true;
-    if (p->head.pair[0])
+    const piece_head *head = &p->head;
+    if (head->pair[0] && head->verb != MLT_WIN_PUT && head->verb != MLT_WIN_GET)
         return find_pair_kernel(p);
-    p->operation.basic = mlt_type_coded(p->head.code);
-    if (!is_named(p->operation.basic, p->head.code))
-        return false;
-    if (p->head.verb == MLT_WIN_SWAP)
-        return p->operation.basic->contiguous && p->operation.basic->size == p->head.bytes;
-    if (p->head.op >= MLT_REDUCE_OPS ||
-        !mlt_reduce_find((mlt_reduce_op)p->head.op, p->head.code, &reduction, why, sizeof why))
-        return false;
-    mlt_win_find_kernels(&p->operation, &reduction);
-    return true;
+    return mlt_win_operation_make(&p->operation, head->verb, head->op, head->code) &&
+           (head->verb != MLT_WIN_SWAP || p->operation.basic->size == head->bytes);
 }
 
 // The runs have as many bytes as the piece says, in whole elements.

@@ -82,7 +82,7 @@ void mlt_win_part_peer(mlt_win_part *part, uint32_t place, uint32_t worker, int3
 
 void mlt_win_part_join(mlt_win_part *part, mlt_win_join *join)
 {
-    mlt_list_push_back(&part->joins, &join->link);
+    mlt_list_push_back(&part->joins, &join->node);
     part->came++;
 }
 
@@ -107,7 +107,7 @@ static uint32_t span_of(const mlt_win_part *part)
 {
     int32_t first = part->peers[part->place].first, last = first;
     for (const mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
-        const mlt_win_join *join = mlt_container_of(l, mlt_win_join, link);
+        const mlt_win_join *join = mlt_container_of(l, mlt_win_join, node);
         last = join->me > last ? join->me : last;
     }
     return (uint32_t)(last - first) + 1;
@@ -118,7 +118,7 @@ static bool part_lay_out(const mlt_win_part *part, uint64_t *align, uint64_t *by
 {
     uint64_t asked = *align;
     for (const mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
-        mlt_win_join *join = mlt_container_of(l, mlt_win_join, link);
+        mlt_win_join *join = mlt_container_of(l, mlt_win_join, node);
         uint64_t own = more(align_of(join->size), asked);
         *align = more(*align, own);
         join->base = round_up(*bytes, own);
@@ -151,7 +151,7 @@ static void take_descriptors(mlt_win_part *part, mlt_win_descriptor *descriptors
     int32_t first = part->peers[part->place].first;
     uint32_t guard = begins_open(part) ? MLT_WIN_OPEN : MLT_WIN_GUARDED;
     for (mlt_list_node *l = part->joins.next, *next; l != &part->joins; l = next) {
-        mlt_win_join *join = mlt_container_of(l, mlt_win_join, link);
+        mlt_win_join *join = mlt_container_of(l, mlt_win_join, node);
         next = l->next;
         uint64_t base = join->base;
         if (part->flavor == MLT_WIN_ALLOCATED)

@@ -108,7 +108,7 @@ typedef struct mlt_win_part {
 
 // A rank that takes part, until all of its worker have come.
 typedef struct mlt_win_join {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_win_side *side;
     int32_t me;
     uint64_t base, size, unit; // base: of a CREATED one; CONTIGUOUS: where it begins in all memory

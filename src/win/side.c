@@ -54,7 +54,7 @@ static void wait_begin(mlt_win_waiter *w, mlt_win_side *side, mlt_win_wait_kind 
 {
     *w = (mlt_win_waiter){
         .side = side, .kind = kind, .rank = rank, .fiber = mlt_rank_fiber(mlt_win_rank(side))};
-    mlt_list_push_back(&mlt_win_busy_of(side)->waits, &w->link);
+    mlt_list_push_back(&mlt_win_busy_of(side)->waits, &w->node);
 }
 
 static void park(mlt_win_waiter *w, const char *call)
@@ -73,7 +73,7 @@ static void wake_kind(mlt_win_side *side, mlt_win_wait_kind kind)
     if (!side->busy)
         return;
     for (mlt_list_node *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
-        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, link);
+        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, node);
         if (w->kind == kind)
             wake(w);
     }
@@ -85,7 +85,7 @@ static void wake_one(mlt_win_side *side, mlt_win_wait_kind kind, int32_t rank)
     if (!side->busy)
         return;
     for (mlt_list_node *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
-        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, link);
+        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, node);
         if (w->kind == kind && w->rank == rank && !w->done) {
             w->done = true;
             wake(w);
@@ -98,7 +98,7 @@ static void wait_done(mlt_win_waiter *w, const char *call)
 {
     while (!w->done)
         park(w, call);
-    mlt_list_remove(&w->link);
+    mlt_list_remove(&w->node);
 }
 
 // Operations of the rank are not done.
@@ -112,7 +112,7 @@ void mlt_win_wake_flushers(mlt_win_side *side)
     if (!side->busy)
         return;
     for (mlt_list_node *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
-        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, link);
+        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, node);
         if (w->kind == MLT_WIN_WAIT_PENDING && !has_operations(side, w->rank))
             wake(w);
     }
@@ -127,7 +127,7 @@ void mlt_win_flush_wait(mlt_win_side *side, int32_t target, const char *call)
     wait_begin(&w, side, MLT_WIN_WAIT_PENDING, target);
     while (has_operations(side, target))
         park(&w, call);
-    mlt_list_remove(&w.link);
+    mlt_list_remove(&w.node);
 }
 
 // ---- locks: what a rank holds
@@ -348,7 +348,7 @@ void mlt_win_unlock_every(mlt_win_side *side)
 
 // A request. The first one of a rank uses that rank's second node; others of it wait.
 typedef struct claim {
-    mlt_list_node link;
+    mlt_list_node node;
     int32_t origin, target;
     int32_t word;
     uint8_t
@@ -383,7 +383,7 @@ static bool claim_goes_on(mlt_win_part *part, claim *c)
 static claim *first_claim(mlt_win_part *part, int32_t target)
 {
     for (mlt_list_node *l = part->claims.next; l != &part->claims; l = l->next) {
-        claim *c = mlt_container_of(l, claim, link);
+        claim *c = mlt_container_of(l, claim, node);
         if (c->target == target)
             return c;
     }
@@ -397,7 +397,7 @@ static void run_claims(mlt_win_part *part, int32_t target)
         if (c->word & MLT_WIN_WORD_EXCLUSIVE)
             atomic_store_explicit(&mlt_win_descriptor_of(part, target)->lock.holder, c->origin,
                                   memory_order_relaxed);
-        mlt_list_remove(&c->link);
+        mlt_list_remove(&c->node);
         mlt_win_tell(part, MLT_WIN_PACKET_LOCKED, target, c->origin, 0, NULL, 0);
         free(c);
     }
@@ -407,7 +407,7 @@ static void lock_came(mlt_win_part *part, const mlt_packet *packet)
 {
     claim *c = mlt_take(1, sizeof *c);
     *c = (claim){.origin = packet->src, .target = packet->dst, .word = packet->word};
-    mlt_list_push_back(&part->claims, &c->link);
+    mlt_list_push_back(&part->claims, &c->node);
     run_claims(part, packet->dst);
 }
 
@@ -433,7 +433,7 @@ static void own_node_woken(mlt_win_side *side)
 {
     for (mlt_list_node *l = side->busy ? side->busy->waits.next : NULL;
          l && l != &side->busy->waits; l = l->next) {
-        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, link);
+        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, node);
         if ((w->kind == MLT_WIN_WAIT_NODE || w->kind == MLT_WIN_WAIT_ISLAND) && !w->done) {
             w->done = true;
             wake(w);
@@ -499,7 +499,7 @@ static void wait_for_post(mlt_win_side *side, int32_t from, const char *call)
     wait_begin(&w, side, MLT_WIN_WAIT_POSTS, from);
     while (!take_post(side->busy, from))
         park(&w, call);
-    mlt_list_remove(&w.link);
+    mlt_list_remove(&w.node);
 }
 
 void mlt_win_start(mlt_win_side *side, const int32_t *ranks, uint32_t count, bool wait,
@@ -554,7 +554,7 @@ void mlt_win_wait_exposure(mlt_win_side *side, const char *call)
         wait_begin(&w, side, MLT_WIN_WAIT_COMPLETES, -1);
         while (side->busy->completes < side->busy->exposed)
             park(&w, call);
-        mlt_list_remove(&w.link);
+        mlt_list_remove(&w.node);
     }
     (void)mlt_win_exposure_ends(side);
 }

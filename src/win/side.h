@@ -32,7 +32,7 @@ typedef enum mlt_win_wait_kind {
 } mlt_win_wait_kind;
 
 typedef struct mlt_win_waiter {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_fiber *fiber;
     mlt_win_side *side;
     mlt_win_wait_kind kind;

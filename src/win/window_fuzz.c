@@ -62,7 +62,7 @@ static void drop_claims(mlt_win_part *part)
 {
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&part->claims)))
-        free(l); // the link is the first of a claim
+        free(l); // the node is the first of a claim
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -21,7 +21,7 @@ typedef enum mlt_wire_frame_kind {
     // has sent came by this connection; a second one may have had its end before
     MLT_WIRE_FRAME_LONG, // a slot, whose receiver says where the data go (mlt_wire_place); only to a
     // process with one worker
-    MLT_WIRE_FRAME_OFFER,  // between processes: an endpoint of a fabric (tcp/switchover.h)
+    MLT_WIRE_FRAME_OFFER,  // between processes: an endpoint of a fabric (ofi/switchover.h)
     MLT_WIRE_FRAME_SWITCH, // ... what follows comes by the fabric
     MLT_WIRE_FRAME_FETCH, // as DATA, by a fabric: the receiver is to read them; in place of the data
                           // there is an mlt_wire_frame_fetch

@@ -24,6 +24,7 @@
         .type   mlt_arch_switch, %function
 mlt_arch_switch:                        // x0 = save_sp, x1 = load_sp
         .cfi_startproc
+        .cfi_remember_state
         hint    #34                     // bti c
         stp     x29, x30, [sp, #-160]!
         .cfi_def_cfa_offset 160
@@ -69,27 +70,7 @@ mlt_arch_switch:                        // x0 = save_sp, x1 = load_sp
         ldp     d12, d13, [sp, #128]
         ldp     d14, d15, [sp, #144]
         ldp     x29, x30, [sp], #160
-        .cfi_def_cfa_offset 0
-        .cfi_restore x19
-        .cfi_restore x20
-        .cfi_restore x21
-        .cfi_restore x22
-        .cfi_restore x23
-        .cfi_restore x24
-        .cfi_restore x25
-        .cfi_restore x26
-        .cfi_restore x27
-        .cfi_restore x28
-        .cfi_restore x29
-        .cfi_restore x30
-        .cfi_restore d8
-        .cfi_restore d9
-        .cfi_restore d10
-        .cfi_restore d11
-        .cfi_restore d12
-        .cfi_restore d13
-        .cfi_restore d14
-        .cfi_restore d15
+        .cfi_restore_state
         ret
         .cfi_endproc
         .size   mlt_arch_switch, . - mlt_arch_switch

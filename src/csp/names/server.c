@@ -114,7 +114,7 @@ static void close_line(mlt_names *names)
 static bool server_watch(mlt_names *names, mlt_io_watch *w)
 {
     w->fd = names->fd;
-    return w->link.next || mlt_io_watch_start(names->csp->sched, w) == MLT_PENDING;
+    return w->node.next || mlt_io_watch_start(names->csp->sched, w) == MLT_PENDING;
 }
 
 // True if the line holds.
@@ -168,7 +168,7 @@ static bool server_dial_on(mlt_names *names)
         mlt_poll poll = mlt_dial_poll(names->dial);
         names->reads.fd = poll.fd;
         mlt_timer_set(csp->sched, &names->again, poll.deadline_ns);
-        if (names->reads.link.next || mlt_io_watch_start(csp->sched, &names->reads) == MLT_PENDING)
+        if (names->reads.node.next || mlt_io_watch_start(csp->sched, &names->reads) == MLT_PENDING)
             return true;
     }
     mlt_timer_stop(csp->sched, &names->again);

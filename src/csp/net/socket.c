@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -126,7 +127,7 @@ static sockets *sockets_of(mlt_csp *csp)
 static bool socket_watch(conn *c, mlt_io_watch *w)
 {
     w->fd = c->fd;
-    return w->link.next || mlt_io_watch_start(c->of->csp->sched, w) == MLT_PENDING;
+    return w->node.next || mlt_io_watch_start(c->of->csp->sched, w) == MLT_PENDING;
 }
 
 // ---- connections
@@ -280,9 +281,11 @@ void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *dat
            sent = 0;
     if (!c || c->broken)
         return;
-    const mlt_os_piece parts[] = {{&head, sizeof head}, {data, (size_t)bytes}, {zeros, padding}};
+    const struct iovec parts[] = {{&head, sizeof head},
+                                  {(void *)(uintptr_t)data, (size_t)bytes},
+                                  {(void *)(uintptr_t)zeros, padding}};
     if (c->out_at == c->out_end) { // nothing waits before it
-        ssize_t n = mlt_os_line_write_pieces(c->fd, parts, 3);
+        ssize_t n = mlt_os_send_with(c->fd, parts, 3, -1, false);
         if (n < 0 && errno != EAGAIN) {
             c->broken = true; // what it sent before it went is still to be read, then its end
             return;
@@ -295,9 +298,9 @@ void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *dat
         return;
     }
     for (int i = 0; i < 3; i++) {
-        size_t skip = sent < parts[i].bytes ? sent : parts[i].bytes;
+        size_t skip = sent < parts[i].iov_len ? sent : parts[i].iov_len;
         sent -= skip;
-        queue(c, (const char *)parts[i].data + skip, parts[i].bytes - skip);
+        queue(c, (const char *)parts[i].iov_base + skip, parts[i].iov_len - skip);
     }
     if (!socket_watch(c, &c->writes))
         break_off(c);
@@ -609,7 +612,7 @@ static bool socket_dial_on(conn *c)
         mlt_poll poll = mlt_dial_poll(c->dial);
         c->reads.fd = poll.fd;
         mlt_timer_set(sched, &c->timer, poll.deadline_ns);
-        if (c->reads.link.next || mlt_io_watch_start(sched, &c->reads) == MLT_PENDING)
+        if (c->reads.node.next || mlt_io_watch_start(sched, &c->reads) == MLT_PENDING)
             return true;
         socket_lose(c, "the system does not let this program wait for it");
         return false;
@@ -763,7 +766,7 @@ static void far_accept_some(sockets *s)
     mlt_poll poll = mlt_listen_poll(s->far_listener);
     s->far_accepts.fd = poll.fd;
     uint64_t due = poll.deadline_ns;
-    if (!s->far_accepts.link.next &&
+    if (!s->far_accepts.node.next &&
         mlt_io_watch_start(s->csp->sched, &s->far_accepts) != MLT_PENDING)
         due = mlt_os_now_ns() + 20 * SOCKET_PAUSE_NS;
     if (due != MLT_POLL_FOREVER)

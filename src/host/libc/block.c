@@ -27,6 +27,7 @@
 #include "host/libc/signals.h"
 #include "host/stdio/input.h"
 #include "host/stdio/output.h"
+#include "os/fd.h"
 #include "os/os.h"
 #include "p2p/worker.h"
 
@@ -280,6 +281,23 @@ bool mlt_block_until_readable(int fd)
 // With a sanitizer, its own come first, and this library's calls look like the program's.
 #if MLT_TAKES_OVER
 
+// A call that parks: `own` is what the rank gets. `is_libcs`: it is libc's all the same.
+#define PARKS(type, name, parameters, arguments, is_libcs, own)                                    \
+    MLT_INTERPOSE type name parameters                                                             \
+    {                                                                                              \
+        mlt_sched *sched = worker_of(MLT_CALLER);                                                  \
+        return !sched || (is_libcs) ? MLT_LIBC(name) arguments : (own);                            \
+    }
+
+// A call on `fd` that is libc's, once the descriptor can be read from, if the call would wait for that.
+#define READS(type, name, parameters, arguments, waits)                                            \
+    MLT_INTERPOSE type name parameters                                                             \
+    {                                                                                              \
+        mlt_sched *sched = worker_of(MLT_CALLER);                                                  \
+        bool in_time = !sched || !(waits) || until_ready(sched, #name, fd, false);                 \
+        return in_time ? MLT_LIBC(name) arguments : -1;                                            \
+    }
+
 // ---- sleeping
 
 MLT_INTERPOSE unsigned sleep(unsigned seconds)
@@ -292,21 +310,13 @@ MLT_INTERPOSE unsigned sleep(unsigned seconds)
     return (unsigned)left.tv_sec;
 }
 
-MLT_INTERPOSE int usleep(useconds_t us)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched)
-        return MLT_LIBC(usleep)(us);
-    return failed_with(block_nap(sched, "usleep", us * INT64_C(1000), NULL));
-}
-
-MLT_INTERPOSE int nanosleep(const struct timespec *time, struct timespec *left)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched || !is_time(time))
-        return MLT_LIBC(nanosleep)(time, left);
-    return failed_with(block_nap(sched, "nanosleep", in_ns(time), left));
-}
+PARKS(int, usleep, (useconds_t us), (us), false,
+      failed_with(block_nap(sched, "usleep", (int64_t)us * 1000, NULL)))
+PARKS(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left),
+      !is_time(time), failed_with(block_nap(sched, "nanosleep", in_ns(time), left)))
+PARKS(int, thrd_sleep, (const struct timespec *time, struct timespec *left), (time, left),
+      !is_time(time), block_nap(sched, "thrd_sleep", in_ns(time), left) ? -1 : 0)
+PARKS(int, pause, (void), (), false, failed_with(block_nap(sched, "pause", MLT_NEVER, NULL)))
 
 MLT_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                                   struct timespec *left)
@@ -317,22 +327,6 @@ MLT_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const struct times
     if (flags & TIMER_ABSTIME)
         return nap_until(sched, clock, time);
     return block_nap(sched, "clock_nanosleep", in_ns(time), left);
-}
-
-MLT_INTERPOSE int thrd_sleep(const struct timespec *time, struct timespec *left)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched || !is_time(time))
-        return MLT_LIBC(thrd_sleep)(time, left);
-    return block_nap(sched, "thrd_sleep", in_ns(time), left) ? -1 : 0;
-}
-
-MLT_INTERPOSE int pause(void)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched)
-        return MLT_LIBC(pause)();
-    return failed_with(block_nap(sched, "pause", MLT_NEVER, NULL));
 }
 
 // ---- poll and its like
@@ -386,23 +380,14 @@ static int64_t after_time(const struct timespec *time)
     return !time ? MLT_NEVER : in_ns(time) == 0 ? 0 : after(in_ns(time));
 }
 
-MLT_INTERPOSE int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched)
-        return MLT_LIBC(poll)(fds, count, timeout_ms);
-    return poll_until(sched, "poll", fds, count, after_ms(timeout_ms));
-}
+PARKS(int, poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms),
+      false, poll_until(sched, "poll", fds, count, after_ms(timeout_ms)))
 
 // With a mask of signals it is libc's: only the kernel can change the mask and wait at once.
-MLT_INTERPOSE int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time,
-                        const sigset_t *mask)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched || mask || (time && !is_time(time)))
-        return MLT_LIBC(ppoll)(fds, count, time, mask);
-    return poll_until(sched, "ppoll", fds, count, after_time(time));
-}
+PARKS(int, ppoll,
+      (struct pollfd * fds, nfds_t count, const struct timespec *time, const sigset_t *mask),
+      (fds, count, time, mask), mask || (time && !is_time(time)),
+      poll_until(sched, "ppoll", fds, count, after_time(time)))
 
 typedef struct fd_sets {
     fd_set *set[3]; // to read, to write, exceptions; NULL: none
@@ -515,22 +500,13 @@ static int epoll_until(mlt_sched *sched, const char *call, int epoll, struct epo
     }
 }
 
-MLT_INTERPOSE int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout_ms)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched)
-        return MLT_LIBC(epoll_wait)(epoll, events, most, timeout_ms);
-    return epoll_until(sched, "epoll_wait", epoll, events, most, after_ms(timeout_ms));
-}
-
-MLT_INTERPOSE int epoll_pwait(int epoll, struct epoll_event *events, int most, int timeout_ms,
-                              const sigset_t *mask)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched || mask)
-        return MLT_LIBC(epoll_pwait)(epoll, events, most, timeout_ms, mask);
-    return epoll_until(sched, "epoll_pwait", epoll, events, most, after_ms(timeout_ms));
-}
+PARKS(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int timeout_ms),
+      (epoll, events, most, timeout_ms), false,
+      epoll_until(sched, "epoll_wait", epoll, events, most, after_ms(timeout_ms)))
+PARKS(int, epoll_pwait,
+      (int epoll, struct epoll_event *events, int most, int timeout_ms, const sigset_t *mask),
+      (epoll, events, most, timeout_ms, mask), mask != NULL,
+      epoll_until(sched, "epoll_pwait", epoll, events, most, after_ms(timeout_ms)))
 
 // ---- reading
 
@@ -545,26 +521,11 @@ MLT_INTERPOSE ssize_t read(int fd, void *to, size_t bytes)
     return MLT_LIBC(read)(fd, to, bytes);
 }
 
-MLT_INTERPOSE ssize_t readv(int fd, const struct iovec *parts, int count)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (sched && !until_ready(sched, "readv", fd, false))
-        return -1;
-    return MLT_LIBC(readv)(fd, parts, count);
-}
+READS(ssize_t, readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), true)
 
 static bool must_not_wait(int flags)
 {
     return flags & (MSG_DONTWAIT | MSG_ERRQUEUE);
-}
-
-static bool is_stream(int fd)
-{
-    int type = 0, saved = errno;
-    socklen_t size = sizeof type;
-    bool known = getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
-    errno = saved;
-    return known && type == SOCK_STREAM;
 }
 
 // MSG_WAITALL: piece by piece, until all has come, or an end or an error.
@@ -584,7 +545,7 @@ static ssize_t receive_all(mlt_sched *sched, const char *call, int fd, char *to,
 
 static bool wants_all(int fd, int flags)
 {
-    return (flags & MSG_WAITALL) && !(flags & (MSG_PEEK | MSG_DONTWAIT)) && is_stream(fd);
+    return (flags & MSG_WAITALL) && !(flags & (MSG_PEEK | MSG_DONTWAIT)) && mlt_os_is_stream(fd);
 }
 
 MLT_INTERPOSE ssize_t recv(int fd, void *to, size_t bytes, int flags)
@@ -608,13 +569,8 @@ MLT_INTERPOSE ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flag
     return MLT_LIBC(recvfrom)(fd, to, bytes, flags, address, length);
 }
 
-MLT_INTERPOSE ssize_t recvmsg(int fd, struct msghdr *message, int flags)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (sched && !must_not_wait(flags) && !until_ready(sched, "recvmsg", fd, false))
-        return -1;
-    return MLT_LIBC(recvmsg)(fd, message, flags);
-}
+READS(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
+      !must_not_wait(flags))
 
 static bool listens(int fd)
 {
@@ -625,22 +581,11 @@ static bool listens(int fd)
     return known && yes; // to what does not, a connection never comes
 }
 
-MLT_INTERPOSE int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (sched && listens(fd) && !until_ready(sched, "accept", fd, false))
-        return -1;
-    return MLT_LIBC(accept)(fd, address, length);
-}
-
-MLT_INTERPOSE int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length,
-                          int flags)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (sched && listens(fd) && !until_ready(sched, "accept4", fd, false))
-        return -1;
-    return MLT_LIBC(accept4)(fd, address, length, flags);
-}
+READS(int, accept, (int fd, struct sockaddr *restrict address, socklen_t *restrict length),
+      (fd, address, length), listens(fd))
+READS(int, accept4,
+      (int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags),
+      (fd, address, length, flags), listens(fd))
 
 // ---- writing
 
@@ -700,13 +645,9 @@ MLT_INTERPOSE ssize_t write(int fd, const void *from, size_t bytes)
     return block_write_all(sched, "write", fd, from, bytes, 0, is_socket(fd));
 }
 
-MLT_INTERPOSE ssize_t send(int fd, const void *from, size_t bytes, int flags)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched || bytes == 0 || (flags & MSG_DONTWAIT) || !is_narrow(fd, bytes))
-        return MLT_LIBC(send)(fd, from, bytes, flags);
-    return block_write_all(sched, "send", fd, from, bytes, flags, true);
-}
+PARKS(ssize_t, send, (int fd, const void *from, size_t bytes, int flags), (fd, from, bytes, flags),
+      bytes == 0 || (flags & MSG_DONTWAIT) || !is_narrow(fd, bytes),
+      block_write_all(sched, "send", fd, from, bytes, flags, true))
 
 // ---- the names that -D_FORTIFY_SOURCE gives them; libc's own end the program
 
@@ -718,22 +659,15 @@ ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t room, int flags,
                        struct sockaddr *restrict address, socklen_t *restrict length);
 
-MLT_INTERPOSE int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size_t room)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched || room / sizeof *fds < count)
-        return MLT_LIBC(__poll_chk)(fds, count, timeout_ms, room);
-    return poll_until(sched, "poll", fds, count, after_ms(timeout_ms));
-}
-
-MLT_INTERPOSE int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time,
-                              const sigset_t *mask, size_t room)
-{
-    mlt_sched *sched = worker_of(MLT_CALLER);
-    if (!sched || mask || (time && !is_time(time)) || room / sizeof *fds < count)
-        return MLT_LIBC(__ppoll_chk)(fds, count, time, mask, room);
-    return poll_until(sched, "ppoll", fds, count, after_time(time));
-}
+PARKS(int, __poll_chk, (struct pollfd * fds, nfds_t count, int timeout_ms, size_t room),
+      (fds, count, timeout_ms, room), room / sizeof *fds < count,
+      poll_until(sched, "poll", fds, count, after_ms(timeout_ms)))
+PARKS(int, __ppoll_chk,
+      (struct pollfd * fds, nfds_t count, const struct timespec *time, const sigset_t *mask,
+       size_t room),
+      (fds, count, time, mask, room),
+      mask || (time && !is_time(time)) || room / sizeof *fds < count,
+      poll_until(sched, "ppoll", fds, count, after_time(time)))
 
 MLT_INTERPOSE ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
 {

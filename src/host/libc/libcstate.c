@@ -80,124 +80,76 @@ static struct mlt_libc_state *own_state(void)
     return own->libc;
 }
 
-MLT_INTERPOSE char *strtok(char *restrict string, const char *restrict delimiters)
-{
-    struct mlt_libc_state *own = own_state();
-    return own ? strtok_r(string, delimiters, &own->token) : MLT_LIBC(strtok)(string, delimiters);
-}
+// A function of which each rank has its own: `own` is the state of the rank that calls, and the last
+// argument is what it gets. Everybody else gets libc's.
+#define KEPT(type, name, parameters, arguments, result)                                            \
+    MLT_INTERPOSE type name parameters                                                             \
+    {                                                                                              \
+        struct mlt_libc_state *own = own_state();                                                  \
+        return own ? (result) : MLT_LIBC(name) arguments;                                          \
+    }
 
-MLT_INTERPOSE long random(void)
+// The same of one that returns nothing.
+#define KEPT_VOID(name, parameters, arguments, act)                                                \
+    MLT_INTERPOSE void name parameters                                                             \
+    {                                                                                              \
+        struct mlt_libc_state *own = own_state();                                                  \
+        own ? (void)(act) : MLT_LIBC(name) arguments;                                              \
+    }
+
+KEPT(char *, strtok, (char *restrict string, const char *restrict delimiters), (string, delimiters),
+     strtok_r(string, delimiters, &own->token))
+
+// ---- random numbers
+
+static int32_t next_random(struct mlt_libc_state *own)
 {
-    struct mlt_libc_state *own = own_state();
     int32_t n;
-    if (!own)
-        return MLT_LIBC(random)();
     random_r(&own->random, &n);
     return n;
 }
 
-MLT_INTERPOSE void srandom(unsigned seed)
+// The array before this one, unless that was refused.
+static char *take_array(struct mlt_libc_state *own, char *array, int refused)
 {
-    struct mlt_libc_state *own = own_state();
-    if (own)
-        srandom_r(seed, &own->random);
-    else
-        MLT_LIBC(srandom)(seed);
-}
-
-MLT_INTERPOSE char *initstate(unsigned seed, char *array, size_t bytes)
-{
-    struct mlt_libc_state *own = own_state();
-    if (!own)
-        return MLT_LIBC(initstate)(seed, array, bytes);
     char *old = own->random_array;
-    if (initstate_r(seed, array, bytes, &own->random) != 0)
-        return NULL;
-    own->random_array = array;
-    return old;
+    own->random_array = refused ? old : array;
+    return refused ? NULL : old;
 }
 
-MLT_INTERPOSE char *setstate(char *array)
-{
-    struct mlt_libc_state *own = own_state();
-    if (!own)
-        return MLT_LIBC(setstate)(array);
-    char *old = own->random_array;
-    if (setstate_r(array, &own->random) != 0)
-        return NULL;
-    own->random_array = array;
-    return old;
-}
-
-MLT_INTERPOSE int rand(void)
-{
-    struct mlt_libc_state *own = own_state();
-    int32_t n;
-    if (!own)
-        return MLT_LIBC(rand)();
-    random_r(&own->random, &n);
-    return n;
-}
-
-MLT_INTERPOSE void srand(unsigned seed)
-{
-    struct mlt_libc_state *own = own_state();
-    if (own)
-        srandom_r(seed, &own->random);
-    else
-        MLT_LIBC(srand)(seed);
-}
+KEPT(long, random, (void), (), next_random(own))
+KEPT(int, rand, (void), (), next_random(own))
+KEPT_VOID(srandom, (unsigned seed), (seed), srandom_r(seed, &own->random))
+KEPT_VOID(srand, (unsigned seed), (seed), srandom_r(seed, &own->random))
+KEPT(char *, initstate, (unsigned seed, char *array, size_t bytes), (seed, array, bytes),
+     take_array(own, array, initstate_r(seed, array, bytes, &own->random)))
+KEPT(char *, setstate, (char *array), (array),
+     take_array(own, array, setstate_r(array, &own->random)))
+KEPT_VOID(srand48, (long seed), (seed), srand48_r(seed, &own->drand48))
+KEPT_VOID(lcong48, (unsigned short parameters[7]), (parameters),
+          lcong48_r(parameters, &own->drand48))
+KEPT(unsigned short *, seed48, (unsigned short seed[3]), (seed),
+     (seed48_r(seed, &own->drand48), own->drand48.__old_x))
 
 // Numbers of the one sequence, and of one whose place the caller keeps.
 #define NUMBERS(type, name, name_of)                                                               \
-    MLT_INTERPOSE type name(void)                                                                  \
+    static type own_##name(struct drand48_data *own)                                               \
     {                                                                                              \
-        struct mlt_libc_state *own = own_state();                                                  \
         type n;                                                                                    \
-        if (!own)                                                                                  \
-            return MLT_LIBC(name)();                                                               \
-        name##_r(&own->drand48, &n);                                                               \
+        name##_r(own, &n);                                                                         \
         return n;                                                                                  \
     }                                                                                              \
-    MLT_INTERPOSE type name_of(unsigned short place[3])                                            \
+    static type own_##name_of(struct drand48_data *own, unsigned short place[3])                   \
     {                                                                                              \
-        struct mlt_libc_state *own = own_state();                                                  \
         type n;                                                                                    \
-        if (!own)                                                                                  \
-            return MLT_LIBC(name_of)(place);                                                       \
-        name_of##_r(place, &own->drand48, &n);                                                     \
+        name_of##_r(place, own, &n);                                                               \
         return n;                                                                                  \
-    }
+    }                                                                                              \
+    KEPT(type, name, (void), (), own_##name(&own->drand48))                                        \
+    KEPT(type, name_of, (unsigned short place[3]), (place), own_##name_of(&own->drand48, place))
 NUMBERS(double, drand48, erand48)
 NUMBERS(long, lrand48, nrand48)
 NUMBERS(long, mrand48, jrand48)
-
-MLT_INTERPOSE void srand48(long seed)
-{
-    struct mlt_libc_state *own = own_state();
-    if (own)
-        srand48_r(seed, &own->drand48);
-    else
-        MLT_LIBC(srand48)(seed);
-}
-
-MLT_INTERPOSE unsigned short *seed48(unsigned short seed[3])
-{
-    struct mlt_libc_state *own = own_state();
-    if (!own)
-        return MLT_LIBC(seed48)(seed);
-    seed48_r(seed, &own->drand48);
-    return own->drand48.__old_x;
-}
-
-MLT_INTERPOSE void lcong48(unsigned short parameters[7])
-{
-    struct mlt_libc_state *own = own_state();
-    if (own)
-        lcong48_r(parameters, &own->drand48);
-    else
-        MLT_LIBC(lcong48)(parameters);
-}
 
 // ---- variables that libc sets: the rank has its own
 
@@ -237,165 +189,103 @@ LGAMMA(double, lgamma)
 LGAMMA(float, lgammaf)
 LGAMMA(long double, lgammal)
 
-MLT_INTERPOSE struct tm *localtime(const time_t *at)
-{
-    struct mlt_libc_state *own = own_state();
-    if (!own)
-        return MLT_LIBC(localtime)(at);
-    tzset(); // localtime_r need not; and the rank's variables want it
-    return localtime_r(at, &own->time);
-}
-
-MLT_INTERPOSE struct tm *gmtime(const time_t *at)
-{
-    struct mlt_libc_state *own = own_state();
-    return own ? gmtime_r(at, &own->time) : MLT_LIBC(gmtime)(at);
-}
-
-MLT_INTERPOSE char *asctime(const struct tm *at)
-{
-    struct mlt_libc_state *own = own_state();
-    return own ? asctime_r(at, own->time_text) : MLT_LIBC(asctime)(at);
-}
-
-MLT_INTERPOSE char *ctime(const time_t *at)
-{
-    struct mlt_libc_state *own = own_state();
-    if (!own)
-        return MLT_LIBC(ctime)(at);
-    tzset();
-    return ctime_r(at, own->time_text);
-}
-
-MLT_INTERPOSE char *strerror(int number)
-{
-    struct mlt_libc_state *own = own_state();
-    return own ? strerror_r(number, own->error_text, sizeof own->error_text)
-               : MLT_LIBC(strerror)(number);
-}
+// localtime_r need not set the zone; and the rank's variables want it.
+KEPT(struct tm *, localtime, (const time_t *at), (at), (tzset(), localtime_r(at, &own->time)))
+KEPT(struct tm *, gmtime, (const time_t *at), (at), gmtime_r(at, &own->time))
+KEPT(char *, asctime, (const struct tm *at), (at), asctime_r(at, own->time_text))
+KEPT(char *, ctime, (const time_t *at), (at), (tzset(), ctime_r(at, own->time_text)))
+KEPT(char *, strerror, (int number), (number),
+     strerror_r(number, own->error_text, sizeof own->error_text))
 
 // ---- characters of several bytes: where a rank stands in a text
 
-MLT_INTERPOSE int mblen(const char *text, size_t most)
+static int next_wide(mbstate_t *state, wchar_t *to, const char *text, size_t most)
 {
-    struct mlt_libc_state *own = own_state();
-    if (!own)
-        return MLT_LIBC(mblen)(text, most);
     if (!text)
-        memset(&own->length_state, 0, sizeof own->length_state);
-    int n = text ? (int)mbrlen(text, most, &own->length_state) : 0;
+        memset(state, 0, sizeof *state);
+    int n = text ? (int)mbrtowc(to, text, most, state) : 0;
     return n < 0 ? -1 : n;
 }
 
-MLT_INTERPOSE int mbtowc(wchar_t *restrict to, const char *restrict text, size_t most)
+static int narrow(mbstate_t *state, char *text, wchar_t c)
 {
-    struct mlt_libc_state *own = own_state();
-    if (!own)
-        return MLT_LIBC(mbtowc)(to, text, most);
     if (!text)
-        memset(&own->to_wide_state, 0, sizeof own->to_wide_state);
-    int n = text ? (int)mbrtowc(to, text, most, &own->to_wide_state) : 0;
-    return n < 0 ? -1 : n;
+        memset(state, 0, sizeof *state);
+    return text ? (int)wcrtomb(text, c, state) : 0;
 }
 
-MLT_INTERPOSE int wctomb(char *text, wchar_t c)
-{
-    struct mlt_libc_state *own = own_state();
-    if (!own)
-        return MLT_LIBC(wctomb)(text, c);
-    if (!text)
-        memset(&own->from_wide_state, 0, sizeof own->from_wide_state);
-    return text ? (int)wcrtomb(text, c, &own->from_wide_state) : 0;
-}
+KEPT(int, mblen, (const char *text, size_t most), (text, most),
+     next_wide(&own->length_state, NULL, text, most))
+KEPT(int, mbtowc, (wchar_t *restrict to, const char *restrict text, size_t most), (to, text, most),
+     next_wide(&own->to_wide_state, to, text, most))
+KEPT(int, wctomb, (char *text, wchar_t c), (text, c), narrow(&own->from_wide_state, text, c))
 
 // ---- the one hash table
 
-MLT_INTERPOSE int hcreate(size_t entries)
+static ENTRY *look_up(struct hsearch_data *table, ENTRY item, ACTION action)
 {
-    struct mlt_libc_state *own = own_state();
-    return own ? hcreate_r(entries, &own->table) : MLT_LIBC(hcreate)(entries);
-}
-
-MLT_INTERPOSE ENTRY *hsearch(ENTRY item, ACTION action)
-{
-    struct mlt_libc_state *own = own_state();
     ENTRY *found = NULL;
-    if (!own)
-        return MLT_LIBC(hsearch)(item, action);
-    return hsearch_r(item, action, &found, &own->table) ? found : NULL;
+    return hsearch_r(item, action, &found, table) ? found : NULL;
 }
 
-MLT_INTERPOSE void hdestroy(void)
-{
-    struct mlt_libc_state *own = own_state();
-    if (own)
-        hdestroy_r(&own->table);
-    else
-        MLT_LIBC(hdestroy)();
-}
+KEPT(int, hcreate, (size_t entries), (entries), hcreate_r(entries, &own->table))
+KEPT(ENTRY *, hsearch, (ENTRY item, ACTION action), (item, action),
+     look_up(&own->table, item, action))
+KEPT_VOID(hdestroy, (void), (), hdestroy_r(&own->table))
 
 // ---- answers that stand in libc's memory
 
-static struct answers *own_answers(void)
+static struct answers *answers_of(struct mlt_libc_state *own)
 {
-    struct mlt_libc_state *own = own_state();
-    if (own && !own->answers)
+    if (!own->answers)
         own->answers = mlt_take(1, sizeof *own->answers);
-    return own ? own->answers : NULL;
+    return own->answers;
 }
 
-MLT_INTERPOSE char *inet_ntoa(struct in_addr address)
+static char *text_or_error(char *text, int error)
 {
-    struct answers *own = own_answers();
-    if (!own)
-        return MLT_LIBC(inet_ntoa)(address);
+    errno = error ? error : errno;
+    return error ? NULL : text;
+}
+
+static char *terminal_of(struct answers *own, int fd)
+{
+    return text_or_error(own->terminal, ttyname_r(fd, own->terminal, sizeof own->terminal));
+}
+
+static char *login(struct answers *own)
+{
+    return text_or_error(own->login, getlogin_r(own->login, sizeof own->login));
+}
+
+static char *text_of(struct answers *own, struct in_addr address)
+{
     (void)inet_ntop(AF_INET, &address, own->address, sizeof own->address); // there is room
     return own->address;
 }
 
-MLT_INTERPOSE char *ttyname(int fd)
-{
-    struct answers *own = own_answers();
-    if (!own)
-        return MLT_LIBC(ttyname)(fd);
-    int error = ttyname_r(fd, own->terminal, sizeof own->terminal);
-    errno = error ? error : errno;
-    return error ? NULL : own->terminal;
-}
-
-MLT_INTERPOSE char *getlogin(void)
-{
-    struct answers *own = own_answers();
-    if (!own)
-        return MLT_LIBC(getlogin)();
-    int error = getlogin_r(own->login, sizeof own->login);
-    errno = error ? error : errno;
-    return error ? NULL : own->login;
-}
+KEPT(char *, inet_ntoa, (struct in_addr address), (address), text_of(answers_of(own), address))
+KEPT(char *, ttyname, (int fd), (fd), terminal_of(answers_of(own), fd))
+KEPT(char *, getlogin, (void), (), login(answers_of(own)))
 
 // Questions to the databases of users and groups; errno stays if the answer is "nobody".
 #define DATABASE(kind, field, name, type)                                                          \
-    MLT_INTERPOSE struct kind *name(type what)                                                     \
+    static struct kind *own_##name(struct answers *own, type what)                                 \
     {                                                                                              \
-        struct answers *own = own_answers();                                                       \
         struct kind *found = NULL;                                                                 \
-        if (!own)                                                                                  \
-            return MLT_LIBC(name)(what);                                                           \
         int error = name##_r(what, &own->field, own->field##_text, ANSWER, &found);                \
         errno = error ? error : errno;                                                             \
         return found;                                                                              \
-    }
+    }                                                                                              \
+    KEPT(struct kind *, name, (type what), (what), own_##name(answers_of(own), what))
 DATABASE(passwd, user, getpwnam, const char *)
 DATABASE(passwd, user, getpwuid, uid_t)
 DATABASE(group, group, getgrnam, const char *)
 DATABASE(group, group, getgrgid, gid_t)
 
-MLT_INTERPOSE struct hostent *gethostbyname(const char *name)
+static struct hostent *own_host(struct answers *own, const char *name)
 {
-    struct answers *own = own_answers();
     struct hostent *found = NULL;
-    if (!own)
-        return MLT_LIBC(gethostbyname)(name);
     int error = ERANGE;
     for (size_t room = ANSWER; error == ERANGE && room <= HOST_MOST; room *= 2) {
         if (room > own->host_room)
@@ -404,3 +294,5 @@ MLT_INTERPOSE struct hostent *gethostbyname(const char *name)
     }
     return error ? NULL : found;
 }
+
+KEPT(struct hostent *, gethostbyname, (const char *name), (name), own_host(answers_of(own), name))

@@ -525,39 +525,21 @@ static sighandler_t set_handler(mlt_rank *me, int number, sighandler_t handler, 
     return set_action(me, number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-MLT_INTERPOSE sighandler_t signal(int number, sighandler_t handler)
-{
-    mlt_rank *me = mlt_caller_rank(MLT_CALLER);
-    if (!me || !is_settable(number) || handler == SIG_ERR)
-        return MLT_LIBC(signal)(number, handler);
-    return set_handler(me, number, handler, SA_RESTART);
-}
+#define SETS_HANDLER(name, libcs, flags)                                                           \
+    MLT_INTERPOSE sighandler_t name(int number, sighandler_t handler)                              \
+    {                                                                                              \
+        mlt_rank *me = mlt_caller_rank(MLT_CALLER);                                                \
+        return !me || !is_settable(number) || handler == SIG_ERR                                   \
+                   ? MLT_LIBC(libcs)(number, handler)                                              \
+                   : set_handler(me, number, handler, flags);                                      \
+    }
 
 extern sighandler_t bsd_signal(int number, sighandler_t handler);
-MLT_INTERPOSE sighandler_t bsd_signal(int number, sighandler_t handler)
-{
-    mlt_rank *me = mlt_caller_rank(MLT_CALLER);
-    if (!me || !is_settable(number) || handler == SIG_ERR)
-        return MLT_LIBC(signal)(number, handler);
-    return set_handler(me, number, handler, SA_RESTART);
-}
-
+SETS_HANDLER(signal, signal, SA_RESTART)
+SETS_HANDLER(bsd_signal, signal, SA_RESTART)
 // What `signal` is in a program that is compiled for System V.
-MLT_INTERPOSE sighandler_t __sysv_signal(int number, sighandler_t handler)
-{
-    mlt_rank *me = mlt_caller_rank(MLT_CALLER);
-    if (!me || !is_settable(number) || handler == SIG_ERR)
-        return MLT_LIBC(__sysv_signal)(number, handler);
-    return set_handler(me, number, handler, SA_RESETHAND | SA_NODEFER);
-}
-
-MLT_INTERPOSE sighandler_t sysv_signal(int number, sighandler_t handler)
-{
-    mlt_rank *me = mlt_caller_rank(MLT_CALLER);
-    if (!me || !is_settable(number) || handler == SIG_ERR)
-        return MLT_LIBC(sysv_signal)(number, handler);
-    return set_handler(me, number, handler, SA_RESETHAND | SA_NODEFER);
-}
+SETS_HANDLER(__sysv_signal, __sysv_signal, SA_RESETHAND | SA_NODEFER)
+SETS_HANDLER(sysv_signal, sysv_signal, SA_RESETHAND | SA_NODEFER)
 
 // A rank that signals its process means itself.
 MLT_INTERPOSE int kill(pid_t process, int number)

@@ -279,7 +279,7 @@ static void time_round(mlt_partreq *part, const mlt_pair *pair, uint64_t announc
 static void flush_waiting(mlt_partreq *part, mlt_pair *pair)
 {
     if (part->queued)
-        mlt_list_remove(&part->work.link);
+        mlt_list_remove(&part->work.node);
     part->queued = false;
     partition_far_flush_all(part, pair);
 }

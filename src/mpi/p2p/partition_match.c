@@ -35,8 +35,12 @@ void mlt_part_offer(mlt_partreq *part)
         part->offer.pair = (uintptr_t)pair;
         atomic_fetch_add_explicit(&pair->refs, 1, memory_order_relaxed); // the offer's
     }
-    if (mlt_p2p_send_now(req->rank, &part->offer, sizeof part->offer, MLT_CODE_BYTE,
-                         part->peer_world, comm->rank, req->tag, offer_context(comm)))
+    const mlt_envelope e = {.bytes = sizeof part->offer,
+                            .context = offer_context(comm),
+                            .src = comm->rank,
+                            .tag = req->tag,
+                            .type = MLT_CODE_BYTE};
+    if (mlt_p2p_send_now(req->rank, &part->offer, part->peer_world, &e))
         return;
     mlt_req_init(&part->setup, req->rank, MLT_REQ_SEND);
     mlt_req_message(&part->setup, &part->offer, sizeof part->offer, MLT_TYPE_BYTE,

@@ -29,6 +29,16 @@ int mlt_req_persist(mlt_rank *me, const void *buf, MPI_Count count, const mlt_ty
     return MPI_SUCCESS;
 }
 
+static bool send_now(mlt_rank *me, const mlt_req *req)
+{
+    const mlt_envelope e = {.bytes = req->count * req->type->size,
+                            .context = req->context,
+                            .src = req->self,
+                            .tag = req->tag,
+                            .type = req->type->code};
+    return mlt_p2p_send_now(me, req->buf, req->peer, &e);
+}
+
 // ---- starting
 
 // Starts an inactive request; it is `done` again at once if nothing has to be waited for.
@@ -59,9 +69,7 @@ static int persistent_start(mlt_rank *me, mlt_req *req)
         req->on_done = NULL;
         if (req->kind == MLT_REQ_RECV)
             mlt_p2p_recv(req);
-        else if (req->mode != MLT_MODE_SYNC && req->type->contiguous &&
-                 mlt_p2p_send_now(me, req->buf, req->count * req->type->size, req->type->code,
-                                  req->peer, req->self, req->tag, req->context))
+        else if (req->mode != MLT_MODE_SYNC && req->type->contiguous && send_now(me, req))
             req->done = true;
         else
             mlt_p2p_send(req);

@@ -172,45 +172,51 @@ static inline int mlt_recv_finish(mlt_rank *me, mlt_req *req, MPI_Status *status
 
 // ---- sends, shared between the files of this chapter; dest is a rank in comm, not MPI_PROC_NULL
 
+static MLT_INLINE mlt_envelope mlt_send_envelope(uint64_t count, const mlt_type *type, int tag,
+                                                 const mlt_comm *comm)
+{
+    return (mlt_envelope){.bytes = count * type->size,
+                          .context = comm->context,
+                          .src = comm->rank,
+                          .tag = tag,
+                          .type = type->code};
+}
+
 // As below, for a call that leaves a request behind.
 static inline bool mlt_send_soon(mlt_rank *me, const void *buf, uint64_t count,
                                  const mlt_type *type, int dest, int tag, const mlt_comm *comm)
 {
+    const mlt_envelope e = mlt_send_envelope(count, type, tag, comm);
     return MLT_LIKELY(type->contiguous) &&
-           mlt_p2p_send_soon(me, buf, count * type->size, type->code,
-                             mlt_comm_world_rank(comm, dest), comm->rank, tag, comm->context);
+           mlt_p2p_send_soon(me, buf, mlt_comm_world_rank(comm, dest), &e);
 }
 
 // Sends at once if that is possible without a request. False: nothing was done.
 static inline bool mlt_send_at_once(mlt_rank *me, const void *buf, uint64_t count,
                                     const mlt_type *type, int dest, int tag, const mlt_comm *comm)
 {
+    const mlt_envelope e = mlt_send_envelope(count, type, tag, comm);
     return MLT_LIKELY(type->contiguous) &&
-           mlt_p2p_send_now(me, buf, count * type->size, type->code,
-                            mlt_comm_world_rank(comm, dest), comm->rank, tag, comm->context);
+           mlt_p2p_send_now(me, buf, mlt_comm_world_rank(comm, dest), &e);
 }
 
 // A small message of a type without gaps along a plain communicator, to a receiver that takes it at
 // once. A call that tries this first needs no frame for it. False: nothing was done.
-static inline __attribute__((always_inline)) bool mlt_send_small(mlt_rank *me, const void *buf,
-                                                                 uint64_t count,
-                                                                 const mlt_type *type, int dest,
-                                                                 int tag, const mlt_comm *comm)
+static MLT_INLINE bool mlt_send_small(mlt_rank *me, const void *buf, uint64_t count,
+                                      const mlt_type *type, int dest, int tag, const mlt_comm *comm)
 {
     return MLT_LIKELY(type->contiguous && !comm->map) &&
-           mlt_p2p_send_small(me, buf, count * type->size, type->code,
-                              comm->base + dest * comm->stride, comm->rank, tag, comm->context);
+           mlt_p2p_send_small(me, buf, comm->base + dest * comm->stride,
+                              mlt_send_envelope(count, type, tag, comm));
 }
 
 // The same, to a receiver of this worker that has not asked for it yet.
-static inline __attribute__((always_inline)) bool mlt_send_early(mlt_rank *me, const void *buf,
-                                                                 uint64_t count,
-                                                                 const mlt_type *type, int dest,
-                                                                 int tag, const mlt_comm *comm)
+static MLT_INLINE bool mlt_send_early(mlt_rank *me, const void *buf, uint64_t count,
+                                      const mlt_type *type, int dest, int tag, const mlt_comm *comm)
 {
     return MLT_LIKELY(type->contiguous && !comm->map) &&
-           mlt_p2p_send_early(me, buf, count * type->size, type->code,
-                              comm->base + dest * comm->stride, comm->rank, tag, comm->context);
+           mlt_p2p_send_early(me, buf, comm->base + dest * comm->stride,
+                              mlt_send_envelope(count, type, tag, comm));
 }
 
 // Sends with a request on the stack and waits for it. May suspend.

@@ -71,10 +71,8 @@ int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_ty
         return MPI_SUCCESS;
     }
     int32_t world = mlt_comm_world_rank(comm, dest);
-    int distance =
-        MLT_LIKELY(type->contiguous)
-            ? mlt_p2p_send_told(me, buf, bytes, type->code, world, comm->rank, tag, comm->context)
-            : -1;
+    const mlt_envelope e = mlt_send_envelope((uint64_t)count, type, tag, comm);
+    int distance = MLT_LIKELY(type->contiguous) ? mlt_p2p_send_told(me, buf, world, &e) : -1;
     mlt_tracer *tracer = mlt_mpi_worker_of(me)->tracer;
     bool brief = bytes <= SHORT_BYTES && !tracer->crowded && !w->unsent;
     if (MLT_UNLIKELY(w->unsent))
@@ -131,10 +129,8 @@ static bool pair_sends(mlt_rank *me, const void *buf, uint64_t count, const mlt_
 {
     uint64_t bytes = count * type->size;
     int32_t world = mlt_comm_world_rank(comm, dest);
-    int distance =
-        MLT_LIKELY(type->contiguous)
-            ? mlt_p2p_send_told(me, buf, bytes, type->code, world, comm->rank, tag, comm->context)
-            : -1;
+    const mlt_envelope e = mlt_send_envelope((uint64_t)count, type, tag, comm);
+    int distance = MLT_LIKELY(type->contiguous) ? mlt_p2p_send_told(me, buf, world, &e) : -1;
     if (MLT_LIKELY(distance >= 0)) {
         note_moment(me, begin, bytes, world, tag, comm, (uint8_t)distance, MLT_TRACE_SENT);
         return true;

@@ -173,7 +173,7 @@ static uint64_t win_make_lay_out(mlt_win_part *part, const mlt_gathered *sizes, 
         begin[r + 1] = begin[r] + (*fits ? size : 0);
     }
     for (mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
-        mlt_win_join *join = mlt_container_of(l, mlt_win_join, link);
+        mlt_win_join *join = mlt_container_of(l, mlt_win_join, node);
         join->base = begin[join->me];
     }
     uint64_t all = begin[part->ranks];

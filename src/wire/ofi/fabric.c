@@ -47,6 +47,7 @@ typedef struct room {
 } room;
 
 struct mlt_fabric {
+    mlt_fabric_facts facts;
     const mlt_ofi *ofi;
     struct fi_info *info;
     struct fid_fabric *fabric;
@@ -55,18 +56,13 @@ struct mlt_fabric {
     struct fid_cq *cq;
     struct fid_ep *ep;
     struct fid_mr *slab_mr;
-    int fd;
-    bool reads;
     uint64_t inject;
-    uint32_t packet_bytes;
     unsigned char *slab, *rooms_memory;
     struct fid_mr *rooms_mr;
     room rooms[ROOMS];
     op sends[PACKETS], read_ops[READS];
     op *free_reads;
     uint32_t free_packets[PACKETS], free_count;
-    unsigned char address[MLT_FABRIC_ADDRESS];
-    uint32_t address_bytes;
 };
 
 static bool wants(const mlt_fabric *f, int mode)
@@ -113,28 +109,36 @@ static bool register_own(mlt_fabric *f, const void *memory, size_t bytes, uint64
 
 // ---- Opening
 
-static bool failed(const mlt_fabric *f, int error, const char *what, char *why, size_t why_size)
+// False: it has not, and facts.why says so.
+static bool done(mlt_fabric *f, int error, const char *what)
 {
     if (error)
-        snprintf(why, why_size, "%s: %s fails: %s", f->info->fabric_attr->prov_name, what,
+        snprintf(f->facts.why, sizeof f->facts.why, "%s: %s fails: %s", f->facts.name, what,
                  f->ofi->strerror(-error));
-    return error != 0;
+    return error == 0;
+}
+
+static mlt_status cannot_register(mlt_fabric *f)
+{
+    snprintf(f->facts.why, sizeof f->facts.why,
+             "%s: memory cannot be registered; `ulimit -l` may set a limit", f->facts.name);
+    return MLT_ERR_SYSTEM;
 }
 
 static int open_queue(mlt_fabric *f)
 {
     struct fi_cq_attr attr = {
         .size = PACKETS + READS + ROOMS * 256, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_FD};
-    const char *name = f->info->fabric_attr->prov_name;
+    const char *name = f->facts.name;
     // By their descriptors nobody sleeps: fi_trywait refuses, though there is nothing to poll for.
     bool restless = strcmp(name, "net") == 0 || strcmp(name, "sockets") == 0;
-    f->fd = -1;
+    f->facts.fd = -1;
     if (!restless && fi_cq_open(f->domain, &attr, &f->cq, NULL) == 0) {
-        if (fi_control(&f->cq->fid, FI_GETWAIT, &f->fd) == 0)
+        if (fi_control(&f->cq->fid, FI_GETWAIT, &f->facts.fd) == 0)
             return 0;
         fi_close(&f->cq->fid);
         f->cq = NULL;
-        f->fd = -1;
+        f->facts.fd = -1;
     }
     attr.wait_obj = FI_WAIT_NONE;
     return fi_cq_open(f->domain, &attr, &f->cq, NULL);
@@ -148,26 +152,23 @@ static int set_least(mlt_fabric *f)
     return fi_setopt(&f->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least);
 }
 
-static bool open_endpoint(mlt_fabric *f, char *why, size_t why_size)
+static bool open_endpoint(mlt_fabric *f)
 {
     struct fi_av_attr av = {.type = FI_AV_TABLE};
-    size_t bytes = sizeof f->address;
-    bool late = strcmp(f->info->fabric_attr->prov_name, "shm") == 0;
-    if (failed(f, f->ofi->fabric(f->info->fabric_attr, &f->fabric, NULL), "fi_fabric", why,
-               why_size) ||
-        failed(f, fi_domain(f->fabric, f->info, &f->domain, NULL), "fi_domain", why, why_size) ||
-        failed(f, fi_av_open(f->domain, &av, &f->av, NULL), "fi_av_open", why, why_size) ||
-        failed(f, open_queue(f), "fi_cq_open", why, why_size) ||
-        failed(f, fi_endpoint(f->domain, f->info, &f->ep, NULL), "fi_endpoint", why, why_size) ||
-        failed(f, fi_ep_bind(f->ep, &f->av->fid, 0), "fi_ep_bind", why, why_size) ||
-        failed(f, fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind", why,
-               why_size) ||
-        (!late && failed(f, set_least(f), "fi_setopt", why, why_size)) ||
-        failed(f, fi_enable(f->ep), "fi_enable", why, why_size) ||
-        (late && failed(f, set_least(f), "fi_setopt", why, why_size)) ||
-        failed(f, fi_getname(&f->ep->fid, f->address, &bytes), "fi_getname", why, why_size))
+    size_t bytes = sizeof f->facts.address;
+    bool late = strcmp(f->facts.name, "shm") == 0;
+    if (!done(f, f->ofi->fabric(f->info->fabric_attr, &f->fabric, NULL), "fi_fabric") ||
+        !done(f, fi_domain(f->fabric, f->info, &f->domain, NULL), "fi_domain") ||
+        !done(f, fi_av_open(f->domain, &av, &f->av, NULL), "fi_av_open") ||
+        !done(f, open_queue(f), "fi_cq_open") ||
+        !done(f, fi_endpoint(f->domain, f->info, &f->ep, NULL), "fi_endpoint") ||
+        !done(f, fi_ep_bind(f->ep, &f->av->fid, 0), "fi_ep_bind") ||
+        !done(f, fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind") ||
+        !(late || done(f, set_least(f), "fi_setopt")) || !done(f, fi_enable(f->ep), "fi_enable") ||
+        !(!late || done(f, set_least(f), "fi_setopt")) ||
+        !done(f, fi_getname(&f->ep->fid, f->facts.address, &bytes), "fi_getname"))
         return false;
-    f->address_bytes = (uint32_t)bytes;
+    f->facts.address_bytes = (uint32_t)bytes;
     return true;
 }
 
@@ -184,26 +185,23 @@ static int post_room(mlt_fabric *f, room *r)
     return (int)fi_recvmsg(f->ep, &msg, FI_MULTI_RECV);
 }
 
-static bool open_rooms(mlt_fabric *f, char *why, size_t why_size)
+static bool open_rooms(mlt_fabric *f)
 {
     f->slab = aligned_alloc(4096, (size_t)PACKETS * MLT_FABRIC_PACKET_MOST);
     f->rooms_memory = aligned_alloc(4096, (size_t)ROOMS * ROOM_BYTES);
     if (!f->slab || !f->rooms_memory) {
-        snprintf(why, why_size, MLT_NO_ROOM "packets");
+        snprintf(f->facts.why, sizeof f->facts.why, MLT_NO_ROOM "packets");
         return false;
     }
     if (!register_own(f, f->slab, (size_t)PACKETS * MLT_FABRIC_PACKET_MOST, FI_SEND, &f->slab_mr) ||
-        !register_own(f, f->rooms_memory, (size_t)ROOMS * ROOM_BYTES, FI_RECV, &f->rooms_mr)) {
-        snprintf(why, why_size, "%s: memory cannot be registered; `ulimit -l` may set a limit",
-                 f->info->fabric_attr->prov_name);
-        return false;
-    }
+        !register_own(f, f->rooms_memory, (size_t)ROOMS * ROOM_BYTES, FI_RECV, &f->rooms_mr))
+        return cannot_register(f) == MLT_OK;
     // Now, and not packet by packet: a process that grows for a long time looks as if it leaked.
     memset(f->rooms_memory, 0, (size_t)ROOMS * ROOM_BYTES);
     for (uint32_t i = 0; i < ROOMS; i++) {
         f->rooms[i].op = (op){.kind = OP_RECEIVE, .index = i};
         f->rooms[i].memory = f->rooms_memory + (size_t)i * ROOM_BYTES;
-        if (failed(f, post_room(f, &f->rooms[i]), "fi_recvmsg", why, why_size))
+        if (!done(f, post_room(f, &f->rooms[i]), "fi_recvmsg"))
             return false;
     }
     for (uint32_t i = 0; i < PACKETS; i++) {
@@ -232,16 +230,18 @@ mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t w
     mlt_fabric *f = best ? mlt_take(1, sizeof *f) : NULL;
     if (f) {
         f->ofi = ofi;
-        f->fd = -1;
-        f->packet_bytes = packet_bytes;
         f->info = ofi->dupinfo(best);
+        f->facts = (mlt_fabric_facts){.name = f->info->fabric_attr->prov_name,
+                                      .reads = (f->info->caps & FI_RMA) != 0,
+                                      .fd = -1,
+                                      .packet_bytes = packet_bytes};
     }
     ofi->freeinfo(list);
     if (!f)
         return NULL;
-    f->reads = (f->info->caps & FI_RMA) != 0;
     f->inject = f->info->tx_attr->inject_size;
-    if (!open_endpoint(f, why, why_size) || !open_rooms(f, why, why_size)) {
+    if (!open_endpoint(f) || !open_rooms(f)) {
+        snprintf(why, why_size, "%s", f->facts.why);
         mlt_fabric_close(f);
         return NULL;
     }
@@ -273,36 +273,20 @@ void mlt_fabric_close(mlt_fabric *f)
     free(f);
 }
 
-const char *mlt_fabric_name(const mlt_fabric *f)
+const mlt_fabric_facts *mlt_fabric_about(const mlt_fabric *f)
 {
-    return f->info->fabric_attr->prov_name;
+    return &f->facts;
 }
 
-uint32_t mlt_fabric_address(const mlt_fabric *f, unsigned char out[MLT_FABRIC_ADDRESS])
+mlt_status mlt_fabric_meet(mlt_fabric *f, const unsigned char *address, uint64_t *number)
 {
-    memcpy(out, f->address, f->address_bytes);
-    return f->address_bytes;
-}
-
-mlt_status mlt_fabric_meet(mlt_fabric *f, const unsigned char *address, uint64_t *number, char *why,
-                           size_t why_size)
-{
-    fi_addr_t to;
+    fi_addr_t to = 0;
     int n = fi_av_insert(f->av, address, 1, &to, 0, NULL);
-    if (n != 1) {
-        failed(f, n < 0 ? n : -FI_EINVAL, "fi_av_insert", why, why_size);
-        return MLT_ERR_SYSTEM;
-    }
     *number = to;
-    return MLT_OK;
+    return n == 1 || done(f, n < 0 ? n : -FI_EINVAL, "fi_av_insert") ? MLT_OK : MLT_ERR_SYSTEM;
 }
 
 // ---- Sending
-
-uint32_t mlt_fabric_packet_bytes(const mlt_fabric *f)
-{
-    return f->packet_bytes;
-}
 
 unsigned char *mlt_fabric_packet(mlt_fabric *f)
 {
@@ -317,24 +301,19 @@ void mlt_fabric_give_back(mlt_fabric *f, unsigned char *packet)
         (uint32_t)((size_t)(packet - f->slab) / MLT_FABRIC_PACKET_MOST);
 }
 
-static mlt_status verdict(const mlt_fabric *f, ssize_t result, const char *what, char *why,
-                          size_t why_size)
+static mlt_status verdict(mlt_fabric *f, ssize_t result, const char *what)
 {
-    if (MLT_LIKELY(result == 0))
-        return MLT_OK;
     if (result == -FI_EAGAIN)
         return MLT_PENDING;
-    failed(f, (int)result, what, why, why_size);
-    return MLT_ERR_SYSTEM;
+    return MLT_LIKELY(result == 0) || done(f, (int)result, what) ? MLT_OK : MLT_ERR_SYSTEM;
 }
 
 mlt_status mlt_fabric_send(mlt_fabric *f, uint64_t to, unsigned char *packet, uint32_t bytes,
-                           void *owner, char *why, size_t why_size)
+                           void *owner)
 {
-    mlt_assert(bytes <= f->packet_bytes);
+    mlt_assert(bytes <= f->facts.packet_bytes);
     if (bytes <= f->inject) {
-        mlt_status status =
-            verdict(f, fi_inject(f->ep, packet, bytes, to), "fi_inject", why, why_size);
+        mlt_status status = verdict(f, fi_inject(f->ep, packet, bytes, to), "fi_inject");
         if (status == MLT_OK)
             mlt_fabric_give_back(f, packet);
         return status;
@@ -343,15 +322,10 @@ mlt_status mlt_fabric_send(mlt_fabric *f, uint64_t to, unsigned char *packet, ui
     o->owner = owner;
     return verdict(f,
                    fi_send(f->ep, packet, bytes, f->slab_mr ? fi_mr_desc(f->slab_mr) : NULL, to, o),
-                   "fi_send", why, why_size);
+                   "fi_send");
 }
 
 // ---- Reading memory
-
-bool mlt_fabric_reads(const mlt_fabric *f)
-{
-    return f->reads;
-}
 
 mlt_status mlt_fabric_expose(mlt_fabric *f, const void *memory, uint64_t bytes,
                              mlt_fabric_window *window)
@@ -373,20 +347,17 @@ void mlt_fabric_conceal(mlt_fabric *f, mlt_fabric_window *window)
 }
 
 mlt_status mlt_fabric_read(mlt_fabric *f, uint64_t from, uint64_t address, uint64_t key,
-                           void *memory, uint64_t bytes, void *owner, char *why, size_t why_size)
+                           void *memory, uint64_t bytes, void *owner)
 {
     op *o = f->free_reads;
     if (!o)
         return MLT_PENDING;
-    if (!register_own(f, memory, bytes, FI_READ, &o->mr)) {
-        snprintf(why, why_size, "%s: memory cannot be registered; `ulimit -l` may set a limit",
-                 mlt_fabric_name(f));
-        return MLT_ERR_SYSTEM;
-    }
+    if (!register_own(f, memory, bytes, FI_READ, &o->mr))
+        return cannot_register(f);
     o->owner = owner;
     mlt_status status = verdict(
         f, fi_read(f->ep, memory, bytes, o->mr ? fi_mr_desc(o->mr) : NULL, from, address, key, o),
-        "fi_read", why, why_size);
+        "fi_read");
     if (status == MLT_OK) {
         f->free_reads = o->next;
     } else {
@@ -412,7 +383,7 @@ static void refill(mlt_fabric *f, room *r)
         return;
     int error = post_room(f, r);
     if (error)
-        mlt_fatal("%s: fi_recvmsg fails: %s", mlt_fabric_name(f), f->ofi->strerror(-error));
+        mlt_fatal("%s: fi_recvmsg fails: %s", f->facts.name, f->ofi->strerror(-error));
 }
 
 // False: there is nothing to tell.
@@ -489,13 +460,8 @@ const char *mlt_fabric_error(const mlt_fabric *f, int error)
     return f->ofi->strerror(error);
 }
 
-int mlt_fabric_fd(const mlt_fabric *f)
-{
-    return f->fd;
-}
-
 bool mlt_fabric_may_sleep(mlt_fabric *f)
 {
     struct fid *fids[] = {&f->cq->fid};
-    return f->fd < 0 || fi_trywait(f->fabric, fids, 1) == 0;
+    return f->facts.fd < 0 || fi_trywait(f->fabric, fids, 1) == 0;
 }

@@ -37,36 +37,41 @@ enum {
     MLT_FABRIC_PACKET_MOST = (16 << 10) + 512, // ... and at most
     MLT_FABRIC_ADDRESS = 256,                  // bytes of the longest address
     MLT_FABRIC_NAME = 48,
+    MLT_FABRIC_WHY = 256,
 };
 
 // NULL, and why[] says why; "": the choice was auto, and this host has no network that is worth it.
 mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t why_size);
 void mlt_fabric_close(mlt_fabric *fabric);
 
-// "tcp;ofi_rxm"; the same on both sides of a pair, or they cannot talk.
-const char *mlt_fabric_name(const mlt_fabric *fabric);
+typedef struct mlt_fabric_facts {
+    const char *name;      // "tcp;ofi_rxm"; the same on both sides of a pair, or they cannot talk
+    bool reads;            // memory of others can be read
+    int fd;                // can be read when there is something to poll for; -1: the provider has
+                           // none, so somebody has to poll from time to time
+    uint32_t packet_bytes; // of the largest packet
+    uint32_t address_bytes;
+    unsigned char address[MLT_FABRIC_ADDRESS]; // its own
+    char why[MLT_FABRIC_WHY];                  // the last call with MLT_ERR_SYSTEM has failed
+} mlt_fabric_facts;
 
-// Its own address. Returns its length.
-uint32_t mlt_fabric_address(const mlt_fabric *fabric, unsigned char out[MLT_FABRIC_ADDRESS]);
+const mlt_fabric_facts *mlt_fabric_about(const mlt_fabric *fabric);
 
-// Another endpoint, by its address: a number for it. MLT_ERR_SYSTEM: why.
-mlt_status mlt_fabric_meet(mlt_fabric *fabric, const unsigned char *address, uint64_t *number,
-                           char *why, size_t why_size) MLT_MUST_CHECK;
+// Another endpoint, by its address: a number for it. MLT_ERR_SYSTEM: facts.why.
+mlt_status mlt_fabric_meet(mlt_fabric *fabric, const unsigned char *address,
+                           uint64_t *number) MLT_MUST_CHECK;
 
 // ---- Packets
 
-// Bytes of the largest.
-uint32_t mlt_fabric_packet_bytes(const mlt_fabric *fabric);
-
-// Room for one, of so many bytes, at a multiple of 64; NULL: too many are on their way. It
+// Room for the largest, at a multiple of 64; NULL: too many are on their way. It
 // is the caller's until it is sent or given back.
 unsigned char *mlt_fabric_packet(mlt_fabric *fabric);
 void mlt_fabric_give_back(mlt_fabric *fabric, unsigned char *packet);
 
 // MLT_OK: the packet is the fabric's from now on. If that fails later, MLT_FABRIC_FAILED has the
-// owner. MLT_PENDING: not now, the packet is still the caller's. MLT_ERR_SYSTEM: never; why.
+// owner. MLT_PENDING: not now, the packet is still the caller's. MLT_ERR_SYSTEM: never; facts.why.
 mlt_status mlt_fabric_send(mlt_fabric *fabric, uint64_t to, unsigned char *packet, uint32_t bytes,
-                           void *owner, char *why, size_t why_size) MLT_MUST_CHECK;
+                           void *owner) MLT_MUST_CHECK;
 
 // ---- Memory
 
@@ -79,9 +84,6 @@ typedef struct mlt_fabric_window {
     void *handle;          // the fabric's
 } mlt_fabric_window;
 
-// Whether there is reading at all.
-bool mlt_fabric_reads(const mlt_fabric *fabric);
-
 // MLT_ERR_SYSTEM: the provider refuses it. A window is closed when nobody reads from it any more, and
 // before the memory is freed: registrations are not kept, because memory that was freed and mapped
 // again would be read as it was. (Providers that keep them watch what the program frees.)
@@ -91,8 +93,7 @@ void mlt_fabric_conceal(mlt_fabric *fabric, mlt_fabric_window *window);
 
 // As mlt_fabric_send; MLT_FABRIC_READ tells when it is there.
 mlt_status mlt_fabric_read(mlt_fabric *fabric, uint64_t from, uint64_t address, uint64_t key,
-                           void *memory, uint64_t bytes, void *owner, char *why,
-                           size_t why_size) MLT_MUST_CHECK;
+                           void *memory, uint64_t bytes, void *owner) MLT_MUST_CHECK;
 
 // ---- What happened
 
@@ -115,10 +116,7 @@ uint32_t mlt_fabric_poll(mlt_fabric *fabric, mlt_fabric_event *events, uint32_t 
 void mlt_fabric_release(mlt_fabric *fabric, const mlt_fabric_event *event);
 const char *mlt_fabric_error(const mlt_fabric *fabric, int error);
 
-// The descriptor that can be read when there is something to poll for; -1: the provider has none, so
-// somebody has to poll from time to time.
-int mlt_fabric_fd(const mlt_fabric *fabric);
-// Before a sleep on it. False: there is something to poll for.
+// Before a sleep on facts.fd. False: there is something to poll for.
 bool mlt_fabric_may_sleep(mlt_fabric *fabric);
 
 // ---- For people

@@ -36,7 +36,7 @@ static unsigned char pattern(uint32_t packet, uint32_t i)
 static uint32_t bytes_of(uint32_t packet)
 {
     return packet % 3 == 0   ? 8 + packet % 57
-           : packet % 3 == 1 ? mlt_fabric_packet_bytes(sides[0].fabric)
+           : packet % 3 == 1 ? mlt_fabric_about(sides[0].fabric)->packet_bytes
                              : packet * 13;
 }
 
@@ -72,7 +72,6 @@ static uint64_t deadline(void)
 static bool open_both(const char *word)
 {
     mlt_fabric_choice choice;
-    unsigned char address[MLT_FABRIC_ADDRESS];
     char why[256];
     CHECK(mlt_fabric_choose(word, &choice) == MLT_OK);
     for (int i = 0; i < 2; i++) {
@@ -83,26 +82,23 @@ static bool open_both(const char *word)
         CHECK(i == 0);
         return false;
     }
-    for (int i = 0; i < 2; i++) {
-        (void)mlt_fabric_address(sides[!i].fabric, address);
-        CHECK(mlt_fabric_meet(sides[i].fabric, address, &sides[i].other, why, sizeof why) ==
-              MLT_OK);
-    }
+    for (int i = 0; i < 2; i++)
+        CHECK(mlt_fabric_meet(sides[i].fabric, mlt_fabric_about(sides[!i].fabric)->address,
+                              &sides[i].other) == MLT_OK);
     return true;
 }
 
 static void test_packets(void)
 {
     uint64_t until = deadline();
-    char why[256];
     for (uint32_t sent = 0; sent < PACKETS_SENT;) {
         unsigned char *packet =
             sent - sides[1].came < UNDERWAY ? mlt_fabric_packet(sides[0].fabric) : NULL;
         for (uint32_t i = 0; packet && i < bytes_of(sent); i++)
             packet[i] = pattern(sent, i);
-        mlt_status status = packet ? mlt_fabric_send(sides[0].fabric, sides[0].other, packet,
-                                                     bytes_of(sent), NULL, why, sizeof why)
-                                   : MLT_PENDING;
+        mlt_status status =
+            packet ? mlt_fabric_send(sides[0].fabric, sides[0].other, packet, bytes_of(sent), NULL)
+                   : MLT_PENDING;
         CHECK(status == MLT_OK || status == MLT_PENDING);
         sent += status == MLT_OK;
         if (packet && status == MLT_PENDING)
@@ -128,11 +124,10 @@ static void read_once(const unsigned char *from, unsigned char *to)
 {
     uint64_t until = deadline();
     mlt_fabric_window window;
-    char why[256];
     mlt_status status;
     CHECK(mlt_fabric_expose(sides[0].fabric, from, MEMORY, &window) == MLT_OK);
     while ((status = mlt_fabric_read(sides[1].fabric, sides[1].other, window.address, window.key,
-                                     to, MEMORY, NULL, why, sizeof why)) == MLT_PENDING)
+                                     to, MEMORY, NULL)) == MLT_PENDING)
         poll_both(until);
     CHECK(status == MLT_OK);
     while (!sides[1].has_read)
@@ -146,7 +141,7 @@ static void read_once(const unsigned char *from, unsigned char *to)
 static void test_memory(void)
 {
     unsigned char *from = map(NULL, 0), *to = map(NULL, 0xff);
-    if (!mlt_fabric_reads(sides[0].fabric))
+    if (!mlt_fabric_about(sides[0].fabric)->reads)
         return;
     for (int i = 1; i < 40; i++) {
         read_once(from, to);
@@ -171,17 +166,16 @@ static bool stranger_reads(const char *word, uint64_t address, uint64_t key, uns
                            uint64_t bytes)
 {
     mlt_fabric_choice choice;
-    unsigned char target[MLT_FABRIC_ADDRESS];
     char why[256];
     uint64_t number, until = deadline();
     mlt_status status;
     mlt_fabric_event event = {.kind = MLT_FABRIC_READ_FAILED};
     CHECK(mlt_fabric_choose(word, &choice) == MLT_OK);
     mlt_fabric *stranger = mlt_fabric_open(&choice, why, sizeof why);
-    (void)mlt_fabric_address(sides[0].fabric, target);
-    CHECK(stranger && mlt_fabric_meet(stranger, target, &number, why, sizeof why) == MLT_OK);
-    while ((status = mlt_fabric_read(stranger, number, address, key, to, bytes, &event, why,
-                                     sizeof why)) == MLT_PENDING) {
+    const unsigned char *target = mlt_fabric_about(sides[0].fabric)->address;
+    CHECK(stranger && mlt_fabric_meet(stranger, target, &number) == MLT_OK);
+    while ((status = mlt_fabric_read(stranger, number, address, key, to, bytes, &event)) ==
+           MLT_PENDING) {
         CHECK(mlt_fabric_poll(stranger, &event, 1) == 0);
         poll_both(until);
     }

@@ -26,28 +26,15 @@ void mlt_fabric_close(mlt_fabric *fabric)
     (void)fabric;
 }
 
-const char *mlt_fabric_name(const mlt_fabric *fabric)
+const mlt_fabric_facts *mlt_fabric_about(const mlt_fabric *fabric)
 {
     (void)fabric;
     abort();
 }
 
-uint32_t mlt_fabric_address(const mlt_fabric *fabric, unsigned char out[MLT_FABRIC_ADDRESS])
+mlt_status mlt_fabric_meet(mlt_fabric *fabric, const unsigned char *address, uint64_t *number)
 {
-    (void)fabric, (void)out;
-    abort();
-}
-
-mlt_status mlt_fabric_meet(mlt_fabric *fabric, const unsigned char *address, uint64_t *number,
-                           char *why, size_t why_size)
-{
-    (void)fabric, (void)address, (void)number, (void)why, (void)why_size;
-    abort();
-}
-
-uint32_t mlt_fabric_packet_bytes(const mlt_fabric *fabric)
-{
-    (void)fabric;
+    (void)fabric, (void)address, (void)number;
     abort();
 }
 
@@ -63,15 +50,9 @@ void mlt_fabric_give_back(mlt_fabric *fabric, unsigned char *packet)
 }
 
 mlt_status mlt_fabric_send(mlt_fabric *fabric, uint64_t to, unsigned char *packet, uint32_t bytes,
-                           void *owner, char *why, size_t why_size)
+                           void *owner)
 {
-    (void)fabric, (void)to, (void)packet, (void)bytes, (void)owner, (void)why, (void)why_size;
-    abort();
-}
-
-bool mlt_fabric_reads(const mlt_fabric *fabric)
-{
-    (void)fabric;
+    (void)fabric, (void)to, (void)packet, (void)bytes, (void)owner;
     abort();
 }
 
@@ -88,10 +69,9 @@ void mlt_fabric_conceal(mlt_fabric *fabric, mlt_fabric_window *window)
 }
 
 mlt_status mlt_fabric_read(mlt_fabric *fabric, uint64_t from, uint64_t address, uint64_t key,
-                           void *memory, uint64_t bytes, void *owner, char *why, size_t why_size)
+                           void *memory, uint64_t bytes, void *owner)
 {
-    (void)fabric, (void)from, (void)address, (void)key, (void)memory, (void)bytes, (void)owner,
-        (void)why, (void)why_size;
+    (void)fabric, (void)from, (void)address, (void)key, (void)memory, (void)bytes, (void)owner;
     abort();
 }
 
@@ -109,12 +89,6 @@ void mlt_fabric_release(mlt_fabric *fabric, const mlt_fabric_event *event)
 const char *mlt_fabric_error(const mlt_fabric *fabric, int error)
 {
     (void)fabric, (void)error;
-    abort();
-}
-
-int mlt_fabric_fd(const mlt_fabric *fabric)
-{
-    (void)fabric;
     abort();
 }
 

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "os/fd.h"
 #include "os/tcp.h"
-#include "wire/tcp/switchover.h"
 #include "wire/tcp/tcp_int.h"
 
 int64_t mlt_tcp_gone_ms = 5000;
@@ -41,7 +40,7 @@ static tcp_endpoint *new_endpoint(mlt_job *job, uint32_t proc, int ctl)
     endpoint->pairs = pairs;
     pthread_mutex_init(&endpoint->lock, NULL);
     pthread_mutex_init(&endpoint->abroad_lock, NULL);
-    mlt_switchover_enter(endpoint);
+    endpoint->fabric = mlt_switchover_enter(endpoint, job, proc, ctl);
     endpoint->next = endpoints;
     endpoints = endpoint;
     return endpoint;
@@ -118,7 +117,7 @@ static void free_pairs(tcp_pair *list)
 
 static void free_endpoint(tcp_endpoint *endpoint)
 {
-    mlt_switchover_leave(endpoint); // before the memory goes that it reads and is read from
+    mlt_switchover_leave(endpoint->fabric); // before the memory goes that it reads and is read from
     for (uint32_t p = 0; p < endpoint->job->procs; p++)
         mlt_tcp_free_pair(atomic_load_explicit(&endpoint->pairs[p], memory_order_relaxed));
     free_pairs(endpoint->abroad);
@@ -182,16 +181,23 @@ static tcp_pair *pair_abroad(tcp_endpoint *endpoint, uint32_t proc)
 }
 
 // acquire and release: whoever finds a pair or a lane sees what is in it.
+tcp_pair *mlt_tcp_find_pair(tcp_endpoint *endpoint, uint32_t proc)
+{
+    return proc < endpoint->job->procs
+               ? atomic_load_explicit(&endpoint->pairs[proc], memory_order_acquire)
+               : NULL;
+}
+
 tcp_pair *mlt_tcp_pair(tcp_endpoint *endpoint, uint32_t proc)
 {
     if (proc >= endpoint->job->procs)
         return pair_abroad(endpoint, proc);
-    tcp_pair *pair = atomic_load_explicit(&endpoint->pairs[proc], memory_order_acquire);
+    tcp_pair *pair = mlt_tcp_find_pair(endpoint, proc);
     if (pair)
         return pair;
     const mlt_job_proc *other = mlt_job_proc_at(endpoint->job, proc);
     tcp_pair *mine = new_pair(endpoint, proc, other->workers, other->first_worker);
-    mine->switchover = mlt_switchover_new(endpoint); // with other jobs there is TCP only
+    mine->switchover = mlt_switchover_new(endpoint->fabric); // with other jobs there is TCP only
     if (atomic_compare_exchange_strong_explicit(&endpoint->pairs[proc], &pair, mine,
                                                 memory_order_acq_rel, memory_order_acquire))
         return mine;

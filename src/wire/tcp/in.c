@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "os/fd.h"
 #include "os/tcp.h"
-#include "wire/tcp/switchover.h"
 #include "wire/tcp/tcp_int.h"
 
 enum {

@@ -4,12 +4,11 @@
 #include <sys/uio.h>
 
 #include "os/tcp.h"
-#include "wire/tcp/switchover.h"
 #include "wire/tcp/tcp_int.h"
 
 enum { PIECES = 48 };
 
-static mlt_spsc *out_queue_of(const tcp_pair *pair, uint32_t worker)
+mlt_spsc *mlt_tcp_queue(const tcp_pair *pair, uint32_t worker)
 {
     tcp_lane *lane = atomic_load_explicit(&pair->lanes[worker], memory_order_acquire);
     return lane ? atomic_load_explicit(&lane->out, memory_order_acquire) : NULL;
@@ -40,7 +39,7 @@ bool mlt_tcp_pending(tcp_pair *pair)
     bool out =
         mlt_switchover_is_out(pair); // references that are being read are nothing to be written
     for (uint32_t i = 0; i < pair->endpoint->workers; i++) {
-        const mlt_spsc *queue = out_queue_of(pair, i);
+        const mlt_spsc *queue = mlt_tcp_queue(pair, i);
         if (queue && !(out ? mlt_spsc_has_no_frames(queue) : mlt_spsc_is_empty(queue)))
             return true;
     }
@@ -52,7 +51,7 @@ static bool drop_all(tcp_pair *pair)
 {
     bool any = false;
     for (uint32_t i = 0; i < pair->endpoint->workers; i++) {
-        mlt_spsc *queue = out_queue_of(pair, i);
+        mlt_spsc *queue = mlt_tcp_queue(pair, i);
         if (!queue || mlt_spsc_is_empty(queue))
             continue;
         any = true;
@@ -82,7 +81,7 @@ static void out_gather(const tcp_pair *pair, batch *b)
     b->bytes = 0;
     for (uint32_t k = 0; k < workers && b->count < PIECES; k++) {
         uint32_t worker = pair->turn + k < workers ? pair->turn + k : pair->turn + k - workers;
-        mlt_spsc *queue = out_queue_of(pair, worker);
+        mlt_spsc *queue = mlt_tcp_queue(pair, worker);
         uint32_t n = queue ? mlt_spsc_pieces(queue, b->pieces + b->count, PIECES - b->count) : 0;
         uint64_t bytes = 0;
         for (uint32_t i = 0; i < n; i++)

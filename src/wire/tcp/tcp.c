@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "os/os.h"
 #include "os/tcp.h"
-#include "wire/tcp/switchover.h"
 #include "wire/tcp/tcp_int.h"
 
 static bool is_gone(const tcp_pair *pair)
@@ -48,6 +47,7 @@ static mlt_status open_worker(mlt_wire *wire, int ctl)
     }
     me->wire = wire;
     me->endpoint = endpoint;
+    me->fabric = endpoint->fabric;
     me->index = wire->self - endpoint->first_worker;
     wire->far = me;
     set_open(me, true);
@@ -347,7 +347,7 @@ static bool look(mlt_wire *wire, const mlt_wire_taker *taker)
     bool any = mlt_tcp_take_links(me), enough = false;
     for (uint32_t i = 0; i < me->hot_count && !enough; i++)
         any |= mlt_tcp_read(me, me->entries[me->hot[i]].link, taker, &enough);
-    if (me->endpoint->fabric) {
+    if (me->fabric) {
         cool(me);
         any |= mlt_switchover_poll(me, taker, &enough);
     }
@@ -435,8 +435,8 @@ static bool listen_to(mlt_wire *wire, mlt_wire_listen *listen, void *arg)
         entry->writes = writes;
         any |= entry->listens;
     }
-    if (mlt_switchover_fd(me->endpoint) >= 0 && !me->hears_fabric)
-        me->hears_fabric = listen(arg, mlt_switchover_fd(me->endpoint), FABRIC_NUMBER, true, false);
+    if (mlt_switchover_fd(me->fabric) >= 0 && !me->hears_fabric)
+        me->hears_fabric = listen(arg, mlt_switchover_fd(me->fabric), FABRIC_NUMBER, true, false);
     return any || me->hears_fabric;
 }
 
@@ -452,7 +452,7 @@ static bool has_work(const mlt_wire *wire)
 {
     const tcp_worker *me = tcp_of(wire);
     return me->dirty || me->busy || me->new_entries || has_stopped(me) ||
-           atomic_load_explicit(&me->endpoint->held_count, memory_order_relaxed);
+           mlt_switchover_has_held(me->fabric);
 }
 
 static bool is_ready(mlt_wire *wire)
@@ -463,7 +463,7 @@ static bool is_ready(mlt_wire *wire)
         atomic_load(&me->endpoint->ends) != me->ends_seen ||
         atomic_load(&me->endpoint->mail[me->index].first))
         return true;
-    return push(wire) || (me->endpoint->fabric && !mlt_switchover_may_sleep(me));
+    return push(wire) || (me->fabric && !mlt_switchover_may_sleep(me));
 }
 
 static bool is_cold(const mlt_wire *wire)
@@ -507,7 +507,7 @@ static void patrol(mlt_wire *wire)
     }
     if (atomic_load_explicit(&mlt_tcp_abroad, memory_order_relaxed))
         tcp_tidy(wire);
-    if (me->endpoint->fabric)
+    if (me->fabric)
         mlt_switchover_patrol(me);
 }
 
@@ -541,9 +541,9 @@ static void wait_a_moment(tcp_worker *me)
             fds[n++] = (struct pollfd){.fd = link->fd,
                                        .events = POLLIN | (wants_to_write(me, link) ? POLLOUT : 0)};
     }
-    fds[n] = (struct pollfd){.fd = mlt_switchover_fd(me->endpoint), .events = POLLIN};
-    if (!me->endpoint->fabric || mlt_switchover_may_sleep(me))
-        (void)poll(fds, n + 1, fds[n].fd < 0 && me->endpoint->fabric ? 1 : MS);
+    fds[n] = (struct pollfd){.fd = mlt_switchover_fd(me->fabric), .events = POLLIN};
+    if (!me->fabric || mlt_switchover_may_sleep(me))
+        (void)poll(fds, n + 1, fds[n].fd < 0 && me->fabric ? 1 : MS);
     patrol(me->wire);
 }
 
@@ -555,7 +555,7 @@ static void read_all(tcp_worker *me)
     (void)mlt_tcp_take_links(me);
     for (uint32_t i = 0; i < me->entry_count; i++)
         (void)mlt_tcp_read(me, me->entries[i].link, &mlt_wire_nobody, &enough);
-    if (me->endpoint->fabric)
+    if (me->fabric)
         (void)mlt_switchover_poll(me, &mlt_wire_nobody, &enough);
     if (me->endpoint->workers > 1)
         (void)mlt_tcp_take_mail(me, &mlt_wire_nobody, &enough);

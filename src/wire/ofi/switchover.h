@@ -18,7 +18,7 @@
 // with its connection. After it, a failure of the fabric is a lost connection. Packets that come
 // before SWITCH was read wait for it, so the order is kept.
 //
-// Every packet begins with a tcp_packet: the nonce that its receiver has chosen for this pair, which
+// Every packet begins with an ofi_packet: the nonce that its receiver has chosen for this pair, which
 // only the other end of the greeted connection knows, the sender's process, and how many packets the
 // sender has taken. At most 32 are under way. Frames are not cut, but for data that come
 // from the user's memory (LONG), which may go on in the next packet.
@@ -28,13 +28,19 @@
 // is counted as messages are (wire->sent), since it wakes whoever waits for them.
 #pragma once
 
-#include "wire/tcp/tcp_int.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "boot/job.h"
+#include "wire/frame.h"
+#include "wire/tcp/pair.h"
+#include "wire/transport.h"
 
 // ---- the endpoint's
 
-// Opens the fabric that the setting asks for, if it does.
-void mlt_switchover_enter(tcp_endpoint *endpoint);
-void mlt_switchover_leave(tcp_endpoint *endpoint);
+// Opens the fabric that the setting asks for. NULL: it asks for none, or there is none.
+ofi_endpoint *mlt_switchover_enter(tcp_endpoint *endpoint, mlt_job *job, uint32_t proc, int ctl);
+void mlt_switchover_leave(ofi_endpoint *o);
 
 // Takes what came by the fabric. True: there was something.
 bool mlt_switchover_poll(tcp_worker *me, const mlt_wire_taker *taker, bool *enough);
@@ -43,16 +49,18 @@ bool mlt_switchover_poll(tcp_worker *me, const mlt_wire_taker *taker, bool *enou
 void mlt_switchover_patrol(tcp_worker *me);
 
 // The descriptor to sleep on, or -1; and whether that is allowed.
-int mlt_switchover_fd(const tcp_endpoint *endpoint);
+int mlt_switchover_fd(const ofi_endpoint *o);
 bool mlt_switchover_may_sleep(tcp_worker *me);
+// Packets have come that nobody has taken.
+bool mlt_switchover_has_held(const ofi_endpoint *o);
 
 // Nothing is read into the worker's memory any more.
 void mlt_switchover_withdraw(tcp_worker *me);
 
 // ---- the pair's
 
-tcp_switchover *mlt_switchover_new(tcp_endpoint *endpoint); // NULL: there is no fabric
-void mlt_switchover_free(tcp_switchover *switchover);
+ofi_switchover *mlt_switchover_new(ofi_endpoint *o); // NULL: there is no fabric
+void mlt_switchover_free(ofi_switchover *s);
 
 // It has its first connection, which does not encrypt: an offer is to be written.
 void mlt_switchover_offer(tcp_pair *pair);
