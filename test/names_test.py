@@ -64,12 +64,16 @@ def own_names(text):
     return set(functions + variables + types + macros) - {"main", "_Static_assert"}
 
 
-def check_own(texts):
-    places = collections.defaultdict(set)
+def check_own(texts, headers=None):
+    places, faults = collections.defaultdict(set), []
+    declaring = words_of(headers or {})[1]  # a type mlt_x of a .c file must not be one of another layer's header
     for path, text in texts.items():
+        layer = path.split("/")[0]
+        faults += [f"src/{path}: {name} is a type of {header}, too" for name in sorted(declared(text)[0] - declared(text)[1])
+                   for header in declaring.get(name, ()) if header.split("/")[0] != layer and re.search(rf"^(typedef )?(struct|enum|union) {name} {{", text, re.M)]
         for name in own_names(text):
             places[path.split("/")[0], name].add(path)
-    return [f"{name} is a name of {' and of '.join(sorted(where))}; let it say which" for (_, name), where in sorted(places.items()) if len(where) > 1
+    return faults + [f"{name} is a name of {' and of '.join(sorted(where))}; let it say which" for (_, name), where in sorted(places.items()) if len(where) > 1
             and not name.startswith(("mlt_", "MLT_"))]
 
 
@@ -126,6 +130,9 @@ def self_test():
         faults = check_own({**twice, "p2p/req.c": text})
         wrong.append(text)
         bad += [] if len(faults) == 1 and faults[0].startswith(f"{wanted} is a name of p2p/") else [f"wanted {wanted} twice: {faults}"]
+    wrong.append("a type of a .c file")
+    faults = check_own({"fiber/policy.c": "typedef struct mlt_type {\n    int x;\n} mlt_type;\n"}, fine)
+    bad += [] if len(faults) == 1 and "mlt_type is a type of type/type.h, too" in faults[0] else [f"wanted a type twice: {faults}"]
     for fault in bad:
         print(fault)
     print(f"{len(wrong) + 1 - len(bad)} passed, {len(bad)} failed")
@@ -145,7 +152,7 @@ def main():
         words = words_of(texts)[0]
         table = {word: sorted(set(table.get(word, [])) | layers) for word, layers in words.items()}
         TABLE.write_text("word\tlayers\n" + "".join(f"{word}\t{','.join(table[word])}\n" for word in sorted(table)))
-    faults = check(texts, table) + check_own(sources())
+    faults = check(texts, table) + check_own(sources(), texts)
     for fault in faults:
         print(fault)
     print(f"{int(not faults)} passed, {len(faults)} failed")

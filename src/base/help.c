@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-enum { WIDTH = 98 };
+enum { HELP_COLUMNS = 98 };
 
-void mlt_help_wrapped(FILE *to, const char *text, int at, int column)
+void mlt_help_wrap(FILE *to, const char *text, int at, int column)
 {
     for (const char *word = text; *word;) {
         int n = (int)strcspn(word, " ");
-        if (at > column && at + 1 + n > WIDTH) {
+        if (at > column && at + 1 + n > HELP_COLUMNS) {
             fprintf(to, "\n%*s", column, "");
             at = column;
         } else if (at > column) {
@@ -31,5 +31,5 @@ void mlt_help_item(const char *left, const char *help, int column)
         n = 0;
     }
     printf("%*s", column - n, "");
-    mlt_help_wrapped(stdout, help, column, column);
+    mlt_help_wrap(stdout, help, column, column);
 }

@@ -15,9 +15,9 @@ extern char **environ;
 static const char prefix[] = "MILLET_";
 enum { PREFIX_LENGTH = sizeof prefix - 1, NAME_MAX_BYTES = 64 };
 
-// The launcher's own words to a rank, and the user's to mpirun, which another launcher passes on to
-// ranks: no settings, but no mistakes either.
-static const char *const private_names[] = {
+// Variables that are not settings, and that a rank must not refuse: mpirun sets some for its ranks,
+// users set others for mpirun, and another launcher passes these on to ranks.
+static const char *const reserved_names[] = {
     "JOB_FD", "PROC",       "HOST",    "CTL_FD",  "LAUNCHER", "ROOT",     "GRAIN",
     "IFACE",  "PORT_RANGE", "ENCRYPT", "MIXED",   "HELD",     "PARENT",   "UNIVERSE",
     "REPORT", "TIMEOUT",    "SILENT",  "FAN_OUT", "RSH",      "HOSTFILE", "AGENT"};
@@ -77,8 +77,8 @@ static bool parse_choice(const char *text, const char *choices, int64_t *out)
     return false;
 }
 
-// What a user wrote is quoted, but shall not look like a line of ours or talk to the terminal.
-static void keep_one_line(char *why, size_t why_size)
+// A user's text in a message must not forge a line of ours or send codes to the terminal.
+static void mask_control_characters(char *why, size_t why_size)
 {
     for (size_t i = 0; i < why_size && why[i]; i++)
         if (iscntrl((unsigned char)why[i]))
@@ -114,7 +114,7 @@ mlt_status mlt_setting_parse(const mlt_setting *s, const char *text, char *why, 
     if (good)
         return MLT_OK;
     snprintf(why, why_size, "setting '%s' is '%s', but should be %s", s->name, text, wanted);
-    keep_one_line(why, why_size);
+    mask_control_characters(why, why_size);
     return MLT_ERR_INVALID;
 }
 
@@ -127,8 +127,8 @@ void mlt_setting_variable(const mlt_setting *setting, char *out, size_t size)
 
 static bool known(const mlt_settings_table *tables, size_t count, const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof private_names / sizeof *private_names; i++)
-        if (strlen(private_names[i]) == length && strncmp(private_names[i], name, length) == 0)
+    for (size_t i = 0; i < sizeof reserved_names / sizeof *reserved_names; i++)
+        if (strlen(reserved_names[i]) == length && strncmp(reserved_names[i], name, length) == 0)
             return true;
     for (size_t t = 0; t < count; t++)
         for (size_t i = 0; i < tables[t].count; i++) {
@@ -161,7 +161,7 @@ mlt_status mlt_settings_read(const mlt_settings_table *tables, size_t count, cha
             snprintf(why, why_size,
                      "the environment has %s%.*s, which is no setting; `millet info` lists them",
                      prefix, (int)length, name);
-            keep_one_line(why, why_size);
+            mask_control_characters(why, why_size);
             return MLT_ERR_INVALID;
         }
     }

@@ -15,7 +15,8 @@ typedef enum mlt_setting_kind {
     MLT_SETTING_TEXT,   // const char *, borrowed from the environment or the default
 } mlt_setting_kind;
 
-// Whose a setting is, and until when it can be set. Of tool interfaces (mpi/tool/cvar.h).
+// Who shares a setting's value, and until when it can change. The tool interface reads it
+// (mpi/tool/cvar.h).
 typedef enum mlt_setting_scope {
     MLT_SCOPE_JOB,      // all processes of a job have the same value, from its start on
     MLT_SCOPE_PROCESS,  // a process may have its own, from its start on

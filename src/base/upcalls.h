@@ -113,7 +113,7 @@ typedef struct mlt_upcall_table {
     // Ends the job with a message: "rank 3: csp_read: ...". NULL: the caller does.
     void (*end_job)(int32_t rank, const char *message);
     // Those that read or write a queue of flow from other workers, by name, in text; how many.
-    uint32_t (*elsewhere)(const struct csp_chan *chan, bool writers, char *text, size_t size);
+    uint32_t (*remote_users)(const struct csp_chan *chan, bool writers, char *text, size_t size);
     // The rank reads the standard input of its process from now on, whichever rank there has it.
     void (*own_input)(struct mlt_rank *rank);
     // A packet of flow came (MLT_PACKET_UPPER).

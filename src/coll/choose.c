@@ -196,7 +196,7 @@ static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, ch
             return;
         }
     }
-    // What few questions ask for has no rule of its own: the first that can.
+    // Rare combinations have no rule: the first algorithm that can do it is taken.
     static const mlt_coll_rule last = {.by = "built in", .why = "the first that can do it"};
     for (int i = 0; mlt_coll_algs[i]; i++) {
         const char *reason;

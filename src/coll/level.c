@@ -11,17 +11,17 @@ enum { TILE = 16384 };
 // ---- sizes
 
 // Where block r begins, in bytes.
-static inline uint64_t start_of(const mlt_coll_what *what, uint64_t r)
+static inline uint64_t block_start(const mlt_coll_what *what, uint64_t r)
 {
     return (what->starts ? what->starts[r] : r * what->count) * what->element;
 }
 
 static inline uint64_t level_bytes_of(const mlt_coll_what *what, uint64_t first, uint64_t count)
 {
-    return start_of(what, first + count) - start_of(what, first);
+    return block_start(what, first + count) - block_start(what, first);
 }
 
-static inline uint64_t n_of(const mlt_coll_what *what)
+static inline uint64_t level_block_bytes(const mlt_coll_what *what)
 {
     return what->count * what->element;
 }
@@ -50,24 +50,24 @@ static inline bool has_root(const mlt_team *team, const mlt_coll_what *what)
     return what->root >= team->first && local_root(team, what) < team->present;
 }
 
-uint64_t mlt_level_acc(const mlt_team *team, const mlt_coll_what *what)
+uint64_t mlt_level_acc_bytes(const mlt_team *team, const mlt_coll_what *what)
 {
     uint64_t own = level_bytes_of(what, team->first, team->present);
     switch ((mlt_collective)what->collective) {
     case MLT_COLL_REDUCE:
-        return 2 * n_of(what); // scratch for functions after it
+        return 2 * level_block_bytes(what); // scratch for functions after it
     case MLT_COLL_ALLREDUCE:
-        return what->op->op == MLT_OPS ? n_of(what) : 0;
+        return what->op->op == MLT_OPS ? level_block_bytes(what) : 0;
     case MLT_COLL_GATHER:
     case MLT_COLL_SCATTER:
         return has_root(team, what) ? 0 : own;
     case MLT_COLL_ALLTOALL:
-        return team->workers > 1 ? 2 * n_of(what) * team->present * team->ranks : 0;
+        return team->workers > 1 ? 2 * level_block_bytes(what) * team->present * team->ranks : 0;
     case MLT_COLL_REDUCE_SCATTER:
-        return start_of(what, team->ranks) * 2 + own;
+        return block_start(what, team->ranks) * 2 + own;
     case MLT_COLL_SCAN:
     case MLT_COLL_EXSCAN:
-        return 3 * n_of(what);
+        return 3 * level_block_bytes(what);
     default:
         return 0;
     }
@@ -96,9 +96,9 @@ static inline unsigned char *result_of(const mlt_level *l, const mlt_arrival *a)
 }
 
 // acc = in(0) op ... op in(present - 1), in that order. acc may be the buffer of the last rank, but
-// not of another. From the last to the first: for functions of MPI's, "second op result" is the way
-// that needs no copy.
-static void level_combine(const mlt_level *l, unsigned char *acc, uint64_t bytes, void *scratch)
+// not of another. It goes from the last rank to the first: a user's function
+// computes inout = in op inout, so this order needs no copy.
+static void level_reduce(const mlt_level *l, unsigned char *acc, uint64_t bytes, void *scratch)
 {
     const mlt_coll_op *op = l->what->op;
     uint32_t last = l->team->present - 1;
@@ -119,15 +119,15 @@ static void combine_bcast(mlt_level *l)
     const mlt_arrival *a = &l->at[here ? local_root(l->team, l->what) : 0];
     l->out = result_of(l, a);
     if (here && a->who & MLT_ARRIVAL_SMALL)
-        copy(l->out, a->small, n_of(l->what));
+        copy(l->out, a->small, level_block_bytes(l->what));
 }
 
-// What was brought goes to all ranks except its owner. Ranks that fetch a small result need not be all:
-// others may have come with data that had to be packed.
+// Copies the result to all ranks. Ranks with small operands fetch it from l->result; a call may
+// have both sorts, because some ranks had to pack their data.
 static void spread_to_all(mlt_level *l)
 {
     bool blocks = l->what->collective == MLT_COLL_ALLGATHER, fetched = false;
-    uint64_t bytes = blocks ? start_of(l->what, l->team->ranks) : n_of(l->what);
+    uint64_t bytes = blocks ? block_start(l->what, l->team->ranks) : level_block_bytes(l->what);
     const unsigned char *from = l->out;
     for (uint32_t i = 0; i < l->team->present; i++) {
         if (l->at[i].who & MLT_ARRIVAL_SMALL)
@@ -141,28 +141,28 @@ static void spread_to_all(mlt_level *l)
 
 static void combine_reduce(mlt_level *l)
 {
-    uint64_t n = n_of(l->what);
+    uint64_t n = level_block_bytes(l->what);
     uint32_t last = l->team->present - 1;
     if (!has_root(l->team, l->what)) {
-        level_combine(l, l->acc, n, l->acc + n);
+        level_reduce(l, l->acc, n, l->acc + n);
         l->in = l->acc;
         return;
     }
-    // The root's out may be its operand (in place), which `combine` must not overwrite early.
+    // In place, the root's out is its operand: level_reduce must not overwrite it early.
     const mlt_arrival *root = &l->at[local_root(l->team, l->what)];
     l->out = result_of(l, root);
     if (root->who & MLT_ARRIVAL_SMALL || root->in || root == &l->at[last]) {
-        level_combine(l, l->out, n, l->acc);
+        level_reduce(l, l->out, n, l->acc);
         return;
     }
-    level_combine(l, l->acc, n, l->acc + n);
+    level_reduce(l, l->acc, n, l->acc + n);
     copy(root->out, l->acc, n);
 }
 
 static void combine_allreduce(mlt_level *l)
 {
     l->out = result_of(l, &l->at[l->team->present - 1]);
-    level_combine(l, l->out, n_of(l->what), l->acc);
+    level_reduce(l, l->out, level_block_bytes(l->what), l->acc);
 }
 
 // ---- blocks
@@ -174,14 +174,14 @@ static void combine_gather(mlt_level *l)
     unsigned char *to = l->acc;
     if (here) {
         l->out = l->at[local_root(t, l->what)].out;
-        to = (unsigned char *)l->out + start_of(l->what, t->first);
+        to = (unsigned char *)l->out + block_start(l->what, t->first);
     } else {
         l->in = l->acc;
     }
-    uint64_t base = start_of(l->what, t->first);
+    uint64_t base = block_start(l->what, t->first);
     for (uint32_t i = 0; i < t->present; i++)
         if (l->at[i].in)
-            copy(to + start_of(l->what, t->first + i) - base, l->at[i].in,
+            copy(to + block_start(l->what, t->first + i) - base, l->at[i].in,
                  level_bytes_of(l->what, t->first + i, 1));
 }
 
@@ -198,10 +198,10 @@ static void spread_scatter(mlt_level *l)
     const mlt_team *t = l->team;
     bool here = has_root(t, l->what);
     const unsigned char *from = here ? l->in : l->acc;
-    uint64_t base = here ? 0 : start_of(l->what, t->first);
+    uint64_t base = here ? 0 : block_start(l->what, t->first);
     for (uint32_t i = 0; i < t->present; i++)
         if (l->at[i].out)
-            copy(l->at[i].out, from + start_of(l->what, t->first + i) - base,
+            copy(l->at[i].out, from + block_start(l->what, t->first + i) - base,
                  level_bytes_of(l->what, t->first + i, 1));
 }
 
@@ -210,7 +210,7 @@ static void combine_allgather(mlt_level *l)
     const mlt_team *t = l->team;
     l->out = l->at[0].out;
     for (uint32_t i = 0; i < t->present; i++) {
-        uint64_t at = start_of(l->what, t->first + i);
+        uint64_t at = block_start(l->what, t->first + i);
         copy(l->at[0].out + at, l->at[i].in ? l->at[i].in : l->at[i].out + at,
              level_bytes_of(l->what, t->first + i, 1));
     }
@@ -220,7 +220,7 @@ static void combine_allgather(mlt_level *l)
 static void combine_alltoall(mlt_level *l)
 {
     const mlt_team *t = l->team;
-    uint64_t n = n_of(l->what);
+    uint64_t n = level_block_bytes(l->what);
     unsigned char *to = l->acc;
     if (t->workers == 1 || !n)
         return; // there is no acc
@@ -239,7 +239,7 @@ static void combine_alltoall(mlt_level *l)
 static void spread_alltoall(mlt_level *l)
 {
     const mlt_team *t = l->team;
-    uint64_t n = n_of(l->what);
+    uint64_t n = level_block_bytes(l->what);
     const unsigned char *from = l->out;
     for (uint32_t s = 0; s < t->present; s++)
         for (uint32_t i = 0; i < t->present; i++)
@@ -262,9 +262,9 @@ static void spread_alltoall(mlt_level *l)
 
 static void combine_reduce_scatter(mlt_level *l)
 {
-    uint64_t all = start_of(l->what, l->team->ranks);
+    uint64_t all = block_start(l->what, l->team->ranks);
     uint64_t own = level_bytes_of(l->what, l->team->first, l->team->present);
-    level_combine(l, l->acc, all, l->acc + all + own);
+    level_reduce(l, l->acc, all, l->acc + all + own);
     l->in = l->acc;
     l->out = l->acc + all;
 }
@@ -272,29 +272,29 @@ static void combine_reduce_scatter(mlt_level *l)
 static void spread_reduce_scatter(mlt_level *l)
 {
     const mlt_team *t = l->team;
-    uint64_t base = start_of(l->what, t->first);
+    uint64_t base = block_start(l->what, t->first);
     const unsigned char *from = t->workers > 1 ? l->out : l->acc + base;
     for (uint32_t i = 0; i < t->present; i++)
-        copy(l->at[i].out, from + start_of(l->what, t->first + i) - base,
+        copy(l->at[i].out, from + block_start(l->what, t->first + i) - base,
              level_bytes_of(l->what, t->first + i, 1));
 }
 
 static void combine_scan(mlt_level *l)
 {
-    uint64_t n = n_of(l->what);
+    uint64_t n = level_block_bytes(l->what);
     l->in = l->acc;
     l->out = l->acc + n;
     if (l->team->workers > 1)
-        level_combine(l, l->acc, n, l->acc + 2 * n);
+        level_reduce(l, l->acc, n, l->acc + 2 * n);
 }
 
-// before: what all ranks of the workers before have; acc + n. It grows by each rank's operand:
-// before = before op in, which is the next one's.
+// before (acc + n) is the reduction over all lower ranks. It starts with that of the lower workers,
+// and each rank adds its operand for the next one.
 static void spread_scan(mlt_level *l)
 {
     const mlt_team *t = l->team;
     const mlt_coll_op *op = l->what->op;
-    uint64_t n = n_of(l->what);
+    uint64_t n = level_block_bytes(l->what);
     unsigned char *before = l->acc + n, *scratch = l->acc + 2 * n;
     bool some = t->place > 0, inclusive = l->what->collective == MLT_COLL_SCAN;
     for (uint32_t i = 0; i < t->present; i++) {
@@ -320,7 +320,7 @@ typedef struct level_kind {
     bool in_place, blocks; // between the workers; a block for each rank
 } level_kind;
 
-static const level_kind kinds[MLT_COLLECTIVES] = {
+static const level_kind level_kinds[MLT_COLLECTIVES] = {
     [MLT_COLL_BCAST] = {combine_bcast, spread_to_all, false, false},
     [MLT_COLL_REDUCE] = {combine_reduce, NULL, true, false},
     [MLT_COLL_ALLREDUCE] = {combine_allreduce, spread_to_all, true, false},
@@ -333,10 +333,10 @@ static const level_kind kinds[MLT_COLLECTIVES] = {
     [MLT_COLL_EXSCAN] = {combine_scan, spread_scan, false, false},
 };
 
-mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, uint64_t *room)
+mlt_coll_what mlt_level_between(const mlt_team *team, const mlt_coll_what *what, uint64_t *room)
 {
     mlt_coll_what out = *what;
-    const level_kind *kind = &kinds[what->collective];
+    const level_kind *kind = &level_kinds[what->collective];
     if (what->collective == MLT_COLL_SCAN)
         out.collective = MLT_COLL_EXSCAN;
     out.in_place = kind->in_place;
@@ -351,7 +351,7 @@ mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, ui
     }
     for (uint32_t w = 0; w <= team->workers; w++) {
         uint32_t rank = w < team->workers ? team->at[w].first : team->ranks;
-        room[w] = alltoall ? rank : start_of(what, rank) / what->element;
+        room[w] = alltoall ? rank : block_start(what, rank) / what->element;
     }
     out.starts = room;
     return out;
@@ -360,12 +360,12 @@ mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, ui
 void mlt_level_combine(mlt_level *l)
 {
     l->in = l->out = NULL;
-    if (kinds[l->what->collective].combine)
-        kinds[l->what->collective].combine(l);
+    if (level_kinds[l->what->collective].combine)
+        level_kinds[l->what->collective].combine(l);
 }
 
 void mlt_level_spread(mlt_level *l)
 {
-    if (kinds[l->what->collective].spread)
-        kinds[l->what->collective].spread(l);
+    if (level_kinds[l->what->collective].spread)
+        level_kinds[l->what->collective].spread(l);
 }

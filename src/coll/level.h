@@ -35,10 +35,10 @@ static inline uint32_t mlt_level_root(const mlt_team *team, uint32_t rank)
 
 // The call between the workers that a call of ranks becomes: collective, in place, root, count,
 // starts (`room`: [workers + 1] of the caller's, used if blocks differ).
-mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, uint64_t *room);
+mlt_coll_what mlt_level_between(const mlt_team *team, const mlt_coll_what *what, uint64_t *room);
 
 // Bytes of acc.
-uint64_t mlt_level_acc(const mlt_team *team, const mlt_coll_what *what);
+uint64_t mlt_level_acc_bytes(const mlt_team *team, const mlt_coll_what *what);
 
 typedef struct mlt_level {
     const mlt_team *team;

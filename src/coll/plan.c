@@ -324,7 +324,7 @@ static void tell_stages(mlt_plan *plan, const mlt_team *team)
 {
     char text[512];
     if (team->ledger->choices && team->place == 0 &&
-        mlt_levels_tell(plan->choice.alg, &plan->shape, text, sizeof text))
+        mlt_hierarchy_tell(plan->choice.alg, &plan->shape, text, sizeof text))
         plan->stages = copy_of(text, strlen(text) + 1);
 }
 
@@ -429,8 +429,8 @@ static MLT_COLD mlt_plan *plan_make(mlt_team *team, const mlt_plan_key *key,
     char said[sizeof team->why] = ""; // why stays as it is unless this fails
     if (team->at) {
         uint64_t *room = mlt_take(team->workers + 1ull, sizeof *room);
-        mlt_coll_what between = mlt_level_what(team, what, room);
-        plan->acc = mlt_level_acc(team, what);
+        mlt_coll_what between = mlt_level_between(team, what, room);
+        plan->acc = mlt_level_acc_bytes(team, what);
         plan->flat = is_flat(team, what);
         if (team->workers > 1 && !plan->flat)
             fine = make_schedule(plan, team, &between, said, sizeof said);

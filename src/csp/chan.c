@@ -472,7 +472,7 @@ void mlt_chan_poison(csp_chan *chan)
     }
     if (chan->life >= MLT_CHAN_POISONED)
         return;
-    mlt_csp_tell_poison(chan);
+    mlt_csp_trace_poison(chan);
     chan->life = MLT_CHAN_POISONED;
     chan->held = 0;
     settle_all(chan);

@@ -86,18 +86,18 @@ bool mlt_policy_is_random(const mlt_sched *sched)
 
 enum { LEVELS = 256, YIELDED = LEVELS, WORDS = LEVELS / 64 };
 
-typedef struct mlt_levels {
+typedef struct policy_levels {
     struct {
         mlt_fiber *head, *tail;
     } level[LEVELS + 1];
     uint64_t filled[WORDS]; // bit a level
     uint32_t passed;        // takes in a row that passed the yielded ones by
-} mlt_levels;
+} policy_levels;
 
 static mlt_status priority_init(mlt_sched *sched, uint64_t argument)
 {
     (void)argument;
-    sched->policy_state = calloc(1, sizeof(mlt_levels));
+    sched->policy_state = calloc(1, sizeof(policy_levels));
     return sched->policy_state ? MLT_OK : MLT_ERR_NO_MEMORY;
 }
 
@@ -106,7 +106,7 @@ static void priority_fini(mlt_sched *sched)
     free(sched->policy_state);
 }
 
-static void level_push(mlt_levels *levels, unsigned at, mlt_fiber *fiber)
+static void level_push(policy_levels *levels, unsigned at, mlt_fiber *fiber)
 {
     fiber->next = NULL;
     if (levels->level[at].head)
@@ -118,7 +118,7 @@ static void level_push(mlt_levels *levels, unsigned at, mlt_fiber *fiber)
         levels->filled[at / 64] |= UINT64_C(1) << at % 64;
 }
 
-static mlt_fiber *level_pop(mlt_levels *levels, unsigned at)
+static mlt_fiber *level_pop(policy_levels *levels, unsigned at)
 {
     mlt_fiber *fiber = levels->level[at].head;
     levels->level[at].head = fiber->next;
@@ -140,7 +140,7 @@ static void priority_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
 
 static mlt_fiber *priority_take(mlt_sched *sched)
 {
-    mlt_levels *levels = sched->policy_state;
+    policy_levels *levels = sched->policy_state;
     while (sched->head) { // once a fiber
         mlt_fiber *fiber = mlt_policy_list_take(sched, true);
         level_push(levels, fiber->priority, fiber);

@@ -525,7 +525,7 @@ static void coming(arrival *a, const mlt_packet *packet, const void *data, uint6
 static void element_came(arrival *a, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     if (MLT_UNLIKELY((uint32_t)packet->src >= FLOW_TYPES))
-        bad_packet(a->program, a->route, a->line, "of a type that there is not");
+        bad_packet(a->program, a->route, a->line, "of an unknown type");
     if (MLT_UNLIKELY(a->ended))
         bad_packet(a->program, a->route, a->line, "after its end");
     if (MLT_LIKELY(packet->kind == ELEMENT)) {

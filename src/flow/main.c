@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_main: every rank's.
+// flow_main, which every rank calls.
 //
 //     arguments  ->  the first rank of a worker makes the program  ->  all ranks meet
 //     ->  each runs the tasks of its place  ->  the last of a worker ends the lines  ->  all meet
 //
-// What makes ranks leave early (wrong arguments, errors of the graph) is found by all of them, and
-// rank 0 tells it, after the first meeting: so no rank waits for one that has left.
+// No rank waits for one that has left: all ranks find the same errors (arguments, graph), and leave
+// after the first meeting. Rank 0 prints them.
 #include <errno.h>
 #include <fcntl.h>
 #include <millet/csp.h>
@@ -40,12 +40,18 @@
 #include "os/fd.h"
 #include "p2p/worker.h"
 
-enum { SENTENCE = 1024, WRONG_ARGUMENTS = 2, WRONG_PROGRAM = 1, SENDERS_NAMED = 3, MOST_HELD = 64 };
+enum {
+    SENTENCE = 1024,
+    WRONG_ARGUMENTS = 2,
+    WRONG_PROGRAM = 1,
+    SENDERS_NAMED = 3,
+    MAX_HELD_QUEUES = 64
+};
 
 _Thread_local mlt_flow_program *mlt_flow_self __attribute__((tls_model("initial-exec")));
 
 // A program has run in this worker, whose last packets may still come.
-static _Thread_local bool over;
+static _Thread_local bool program_ended;
 
 // ---- failures
 
@@ -107,7 +113,7 @@ static void take_given(arguments *a, const char *text)
         return;
     }
     long number;
-    if (!mlt_flow_number(value + 1, &number)) {
+    if (!mlt_flow_number_parse(value + 1, &number)) {
         snprintf(a->wrong, sizeof a->wrong, "-D %s: '%s' is not an integer such as 16 or 0x10",
                  text, value + 1);
         return;
@@ -216,10 +222,10 @@ static uint64_t hash_program(const mlt_flow_program *p)
     return mlt_hash_on(h, &g->errors, sizeof g->errors);
 }
 
-// The places are the job's ranks, whatever numbers of them its workers have.
-// names: of the hosts of a job over several.
-static mlt_flow_sites *sites_of(const mlt_worker *worker, const char *hosts,
-                                const mlt_flow_host *names, char *why, size_t why_size)
+// A place is a rank of the job; workers may have different numbers of them.
+// names: the job's hosts, if it has several; else NULL.
+static mlt_flow_sites *new_sites(const mlt_worker *worker, const char *hosts,
+                                 const mlt_flow_host *names, char *why, size_t why_size)
 {
     mlt_job *job = worker->boot->job;
     uint32_t most = 1;
@@ -258,7 +264,7 @@ static mlt_flow_program *new_program(mlt_csp *csp, const flow_root *root, const 
     memcpy(p->argv, a->argv, (size_t)a->argc * sizeof *p->argv);
     p->graph = mlt_flow_graph_new(root, a->given, a->given_count);
     if (!p->graph->errors && !a->wrong[0] && !a->help) {
-        p->sites = sites_of(csp->worker, hosts, names, p->why, sizeof p->why);
+        p->sites = new_sites(csp->worker, hosts, names, p->why, sizeof p->why);
         if (p->sites)
             p->placing = mlt_flow_place(p->graph, p->sites, p->why, sizeof p->why);
         if (p->placing)
@@ -291,17 +297,17 @@ static void free_program(mlt_flow_program *p)
     free(p->argv);
     free(p);
     mlt_flow_self = NULL;
-    over = true;
+    program_ended = true;
 }
 
 // ---- running
 
-// For hang reports: which process reads and writes a queue. The holds end with the queues' ends. A
-// task with many lines is the only one at its ends of them, and is known without holding them.
-static void hold_ends(flow_instance *me)
+// Hang reports name the process that reads or writes a queue. A task with few lines holds their ends
+// until the queues end. A task with many only notes itself: nobody else uses its ends.
+static void record_queue_users(flow_instance *me)
 {
     const mlt_fiber *self = me->program->csp->sched->current;
-    bool few = me->ins + me->outs <= MOST_HELD;
+    bool few = me->ins + me->outs <= MAX_HELD_QUEUES;
     for (uint32_t i = 0; i < me->ins; i++) {
         if (me->in[i].chan && few)
             csp_hold_in(me->in[i].in);
@@ -336,7 +342,7 @@ int mlt_flow_task_main(void *instance)
     int result;
     uint64_t since = mlt_flow_conf_now.traced ? mlt_arch_cycles() : 0;
     me->started = true;
-    hold_ends(me);
+    record_queue_users(me);
     if (m) {
         if (m->init)
             m->init(me->my);
@@ -351,12 +357,12 @@ int mlt_flow_task_main(void *instance)
     }
     end_queues(me);
     if (since)
-        mlt_csp_tell_life(me->program->csp, since);
+        mlt_csp_trace_lifetime(me->program->csp, since);
     me->ended = true;
     return 0;
 }
 
-static void run_place(mlt_flow_program *p)
+static void run_tasks(mlt_flow_program *p)
 {
     uint32_t place = (uint32_t)(mlt_csp_rank()->world - p->csp->worker->first_rank);
     uint32_t first = p->place_first[place], count = p->place_first[place + 1] - first;
@@ -376,7 +382,7 @@ static void run_place(mlt_flow_program *p)
 // Ranks of this process that run their tasks, and which process that is: a child that a module
 // forked may call exit.
 static _Atomic uint32_t running;
-static pid_t runner;
+static pid_t runner_pid;
 static pthread_once_t exit_watched = PTHREAD_ONCE_INIT;
 
 // A module that calls exit(0) throws away what all others still have to do, and the program would
@@ -388,7 +394,7 @@ static void exit_called(int status, void *unused)
         "returns from its run, and flow_fail ends the program";
     (void)unused;
     // Relaxed: a thread that calls exit has seen its own flow_main begin.
-    if (getpid() != runner || atomic_load_explicit(&running, memory_order_relaxed) == 0)
+    if (getpid() != runner_pid || atomic_load_explicit(&running, memory_order_relaxed) == 0)
         return;
     (void)mlt_flow_come_back(); // for the worker is about to end
     if (mlt_flow_self)
@@ -405,15 +411,15 @@ static void exit_called(int status, void *unused)
 
 static void watch_exit(void)
 {
-    runner = getpid();
+    runner_pid = getpid();
     on_exit(exit_called, NULL);
 }
 
 // ---- meetings of all ranks
 
-// Any module may read the program's standard input, wherever it runs. But mpirun gives it to one
-// process, and /dev/null to the others, which take it from there. `has`: a rank of that process.
-static void take_input(int32_t has)
+// Any module may read the program's standard input, but mpirun gives it to one process only. The
+// others on that host duplicate its descriptor. `has`: a rank of the process that has it.
+static void duplicate_stdin(int32_t has)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the ranks of this process
     const mlt_worker *w = mlt_csp_self->worker;
@@ -443,7 +449,7 @@ static void take_input(int32_t has)
 }
 
 // Compares the programs of all ranks. The first rank that differs from rank 0 ends the job.
-static void main_meet(csp_group *all, uint64_t own)
+static void compare_programs(csp_group *all, uint64_t own)
 {
     int me = csp_node(), nodes = csp_nodes();
     uint64_t of_first = own;
@@ -458,13 +464,13 @@ static void main_meet(csp_group *all, uint64_t own)
     if (first[0] < nodes)
         (void)csp_group_barrier(all, me); // which the other one never comes to: the job is ended
     if (mine[1] == nodes && first[1] < nodes)
-        take_input((int32_t)first[1]);
+        duplicate_stdin((int32_t)first[1]);
     if (mlt_upcalls.own_input)
         mlt_upcalls.own_input(mlt_csp_rank());
 }
 
 // The names of the job's hosts, as mpirun was told them. Every rank knows that of its own.
-static mlt_flow_host *names_of_hosts(csp_group *all)
+static mlt_flow_host *exchange_host_names(csp_group *all)
 {
     enum { WORDS = sizeof((mlt_flow_host *)0)->name / sizeof(long) };
     const mlt_job *job = mlt_csp_self->worker->boot->job;
@@ -484,7 +490,7 @@ static mlt_flow_host *names_of_hosts(csp_group *all)
     return names;
 }
 
-static int leave_early(const mlt_flow_program *p, const arguments *a, const flow_root *root)
+static int report_not_run(const mlt_flow_program *p, const arguments *a, const flow_root *root)
 {
     bool tells = csp_node() == 0;
     if (tells && (p->graph->sentence_count > 0 && !a->wrong[0] && !a->help))
@@ -505,7 +511,7 @@ static int leave_early(const mlt_flow_program *p, const arguments *a, const flow
 }
 
 // The last rank of a worker to come here ends what its tasks had in common.
-static void end_tasks(mlt_flow_program *p)
+static void end_connections(mlt_flow_program *p)
 {
     if (++p->ranks_done < p->ranks_here)
         return;
@@ -520,12 +526,12 @@ MLT_EXPORT int flow_main(int argc, char **argv, const flow_root *root, const cha
         mlt_csp_fault("flow_main", "main calls it, not a process");
     while (mlt_flow_self && mlt_flow_self->ranks_left > 0)
         csp_yield(); // others of this worker are about to leave the one before
-    if (over && csp->worker->boot->job->workers > 1)
+    if (program_ended && csp->worker->boot->job->workers > 1)
         mlt_csp_fault("flow_main", "a flow program has run already, and a job may run only one");
     arguments a;
     read_arguments(&a, argc, argv);
     csp_group *all = csp_nodes() > 1 ? csp_group_of_nodes("flow", 1) : NULL;
-    mlt_flow_host *names = csp->worker->boot->job->hosts > 1 ? names_of_hosts(all) : NULL;
+    mlt_flow_host *names = csp->worker->boot->job->hosts > 1 ? exchange_host_names(all) : NULL;
     mlt_flow_program *p = mlt_flow_self;
     if (!p)
         p = new_program(csp, root, &a, hosts, names);
@@ -535,19 +541,19 @@ MLT_EXPORT int flow_main(int argc, char **argv, const flow_root *root, const cha
     for (int i = 1; i < argc; i++)
         own = hash_text(own, argv[i]);
     if (all)
-        main_meet(all, own);
+        compare_programs(all, own);
     int status = 0;
     if (!p->lowered || a.wrong[0]) {
-        status = leave_early(p, &a, root);
+        status = report_not_run(p, &a, root);
     } else {
         if (csp_node() == 0 && a.given_count > 0)
             print_sentences(p->graph); // warnings, which nobody has seen for these constants
         pthread_once(&exit_watched, watch_exit);
         atomic_fetch_add_explicit(&running, 1, memory_order_relaxed);
-        run_place(p);
+        run_tasks(p);
     }
     if (p->lowered)
-        end_tasks(p);
+        end_connections(p);
     if (all)
         (void)csp_group_barrier(all, csp_node());
     if (p->lowered && status == 0)
@@ -566,7 +572,7 @@ MLT_EXPORT int flow_main(int argc, char **argv, const flow_root *root, const cha
 void mlt_flow_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_flow_program *p = mlt_flow_self;
-    if (!p && over)
+    if (!p && program_ended)
         return; // a credit that nobody needs any more
     mlt_assert(p && p->lowered);
     if (packet->kind >= MLT_FLOW_PACKET_PART)
@@ -577,9 +583,9 @@ void mlt_flow_packet(mlt_route *route, const mlt_packet *packet, const void *dat
 
 // ---- hang reports
 
-// The tasks of other workers whose lines lead to the queue and have not ended. (Nobody reads one
-// from elsewhere.)
-uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
+// Names the tasks of other workers that may still write to the queue, and counts them. Readers: 0,
+// since a queue is read on its own worker only.
+uint32_t mlt_flow_remote_users(const csp_chan *chan, bool writers, char *text, size_t size)
 {
     char name[SENTENCE / 8];
     const mlt_flow_inlet *inlet = chan->queue;

@@ -75,7 +75,7 @@ static RARELY void tell_depth(mlt_flow_inlet *inlet, bool ends)
         return;
     inlet->told = held;
     inlet->told_ns = now;
-    mlt_csp_tell_depth(inlet->chan);
+    mlt_csp_trace_depth(inlet->chan);
 }
 
 static inline void tell_if_traced(mlt_flow_inlet *inlet)

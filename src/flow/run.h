@@ -216,7 +216,7 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
 // Tells mpirun (--report) and the file that setting flow_report names what passed each queue.
 void mlt_flow_stats_tell(mlt_flow_program *program);
 
-// ---- main.c, for lower layers: mlt_upcalls.elsewhere and mlt_upcalls.flow_packet
+// ---- main.c, for lower layers: mlt_upcalls.remote_users and mlt_upcalls.flow_packet
 
-uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
+uint32_t mlt_flow_remote_users(const csp_chan *chan, bool writers, char *text, size_t size);
 void mlt_flow_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);

@@ -98,7 +98,7 @@ static void describe(const mlt_wait *wait, mlt_event *event)
         mlt_win_describe(wait, event);
 #if MLT_WITH_CSP
     else
-        mlt_csp_describe(wait, event);
+        mlt_csp_describe_wait(wait, event);
 #endif
 }
 
@@ -155,7 +155,7 @@ const mlt_upcall_table mlt_upcalls = {
 #if MLT_WITH_CSP
     .processes_ended = mlt_route_processes_ended,
     .procs = mlt_csp_procs,
-    .process = mlt_csp_label,
+    .process = mlt_csp_process_label,
     .publish = mlt_publish_put,
     .look_up = mlt_publish_find,
     .unpublish = mlt_publish_drop,
@@ -163,7 +163,7 @@ const mlt_upcall_table mlt_upcalls = {
 #endif
 #if MLT_WITH_FLOW
     .come_back = mlt_flow_csp_back,
-    .elsewhere = mlt_flow_elsewhere,
+    .remote_users = mlt_flow_remote_users,
     .flow_packet = mlt_flow_packet,
 #endif
 };

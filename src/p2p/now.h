@@ -192,7 +192,7 @@ static MLT_INLINE bool mlt_p2p_send_early(mlt_rank *rank, const void *buf, int32
 }
 
 // Starts a receive, as mlt_p2p_recv does. Most find no message, and few others that wait.
-static inline void mlt_p2p_recv_small(mlt_req *req)
+static inline void mlt_p2p_recv_post(mlt_req *req)
 {
     mlt_rank *rank = req->rank;
     mlt_worker *w = rank->worker;

@@ -88,7 +88,7 @@ static inline void tell_if_watched(const mlt_worker *w, mlt_req *req, mlt_distan
         tell_sent(req, distance, eager);
 }
 
-// A message of a burst waits for the next ones.
+// A small message of a burst is held back, and leaves together with the next ones.
 static MLT_COLD void push_soon(mlt_worker *w)
 {
     enum { BURST_NS = 10000 };

@@ -218,7 +218,7 @@ static void args_help(const mlt_command *command)
 {
     char usage[USAGE_BYTES];
     printf("usage: %s %s\n\n", command->name, usage_of(command, usage));
-    mlt_help_wrapped(stdout, command->purpose, 0, 0);
+    mlt_help_wrap(stdout, command->purpose, 0, 0);
     for (const mlt_arg_group *group = command->groups; group->args; group++) {
         printf("\n%s%s", group->title ? group->title : "", group->title ? ":\n" : "");
         for (size_t i = 0; i < group->count; i++)

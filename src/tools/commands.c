@@ -19,12 +19,12 @@ static const char *short_name(const mlt_command *command)
 static void commands_help(const mlt_command *f, FILE *to)
 {
     fprintf(to, "usage: %s COMMAND %s\n\n", f->name, f->words);
-    mlt_help_wrapped(to, f->purpose, 0, 0);
+    mlt_help_wrap(to, f->purpose, 0, 0);
     fputc('\n', to);
     for (const mlt_command *const *c = f->all; *c; c++)
         fprintf(to, "  %-12s %s\n", short_name(*c), (*c)->help);
     fprintf(to, "\n  %s COMMAND --help says more\n  exit code: ", f->name);
-    mlt_help_wrapped(to, f->codes, 13, 2);
+    mlt_help_wrap(to, f->codes, 13, 2);
 }
 
 static int commands_unknown(const mlt_command *f, const char *name)

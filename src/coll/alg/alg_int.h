@@ -13,7 +13,7 @@ typedef const char *mlt_alg_refuse(const mlt_coll_shape *shape);
 mlt_alg_emit mlt_alg_barrier_dissemination, mlt_alg_barrier_double_ring, mlt_alg_barrier_linear,
     mlt_alg_barrier_tree, mlt_alg_barrier_recursive_doubling, mlt_alg_barrier_hosts,
     mlt_alg_bcast_binomial, mlt_alg_bcast_pipe, mlt_alg_bcast_linear, mlt_alg_bcast_split_binary,
-    mlt_alg_bcast_circulant, mlt_alg_bcast_scatter_allgather, mlt_alg_bcast_scatter_doubling,
+    mlt_alg_bcast_circulant, mlt_alg_bcast_scatter_ring, mlt_alg_bcast_scatter_doubling,
     mlt_alg_bcast_hosts, mlt_alg_bcast_leaders, mlt_alg_reduce_pipe, mlt_alg_reduce_linear,
     mlt_alg_reduce_gather, mlt_alg_reduce_arrival, mlt_alg_reduce_circulant,
     mlt_alg_reduce_rabenseifner, mlt_alg_reduce_hosts, mlt_alg_allreduce_recursive_doubling,
@@ -34,10 +34,10 @@ mlt_alg_emit mlt_alg_barrier_dissemination, mlt_alg_barrier_double_ring, mlt_alg
     mlt_alg_exscan_linear, mlt_alg_exscan_recursive_doubling, mlt_alg_exscan_hosts,
     mlt_alg_reduce_to_aspen, mlt_alg_reduce_to_binomial, mlt_alg_reduce_to_linear,
     mlt_alg_exchange_scattered, mlt_alg_exchange_linear, mlt_alg_exchange_pairwise;
-mlt_alg_refuse mlt_alg_barrier_refuses, mlt_alg_leaders_refuses,
+mlt_alg_refuse mlt_alg_barrier_hosts_refuses, mlt_alg_leaders_refuses,
     mlt_alg_allreduce_dissemination_refuses, mlt_alg_allreduce_ring_refuses,
     mlt_alg_allgather_recursive_doubling_refuses, mlt_alg_neighbour_exchange_refuses,
-    mlt_alg_scan_refuses;
+    mlt_alg_scan_hosts_refuses;
 
 // Bytes of an element.
 static inline uint64_t mlt_coll_element(const mlt_coll_shape *shape)

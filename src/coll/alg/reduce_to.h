@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reductions from any set of ranks to any other: Aspen's algorithm (sections 3.2 and 3.3 of the
-// paper), as a list of edges that everybody computes alike.
+// Reductions from any set of ranks to any other: Aspen's algorithm (Ali, Pai, Midkiff:
+// Advanced Collective Communication in Aspen, 2008, sections 3.2 and 3.3), as a list of edges that everybody computes alike.
 //
 //     fold     contributors beyond a power of two give what they have to others
 //     halve    as long as at least twice as many ranks hold a part as are needed, half of them give

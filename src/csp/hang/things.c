@@ -120,5 +120,5 @@ void mlt_waitfor_add_far(mlt_text *w, const csp_chan *chan)
 uint32_t mlt_waitfor_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
 {
     text[0] = 0;
-    return mlt_upcalls.elsewhere ? mlt_upcalls.elsewhere(chan, writers, text, size) : 0;
+    return mlt_upcalls.remote_users ? mlt_upcalls.remote_users(chan, writers, text, size) : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes between the workers of a job, and what all routes have in common.
 //
-// A worker of another host that has ended while its process lives on can say nothing, and its words
-// are out of event. So with the first packet to it go questions to the other workers of its process:
+// A worker of another host that has ended while its process lives on cannot answer, and this host
+// cannot see its memory. So with the first packet to it go questions to the other workers of its process:
 //
 //     first packet -----> worker X       it has ended, or takes the packet and says BYE when it ends
 //     IS_THERE(X) ------> worker Y       beside it

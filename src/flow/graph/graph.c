@@ -129,13 +129,13 @@ static void sort_edges(mlt_flow_builder *b)
         uint32_t most = 0;
         for (uint32_t e = 0; e < g->edge_count; e++)
             most = b->first_at[e] > most ? b->first_at[e] : most;
-        mlt_flow_keys keys = {b->first_at, sizeof *b->first_at, 0, g->edge_count};
-        order = mlt_flow_index_of(g->arena, keys, most + 1, NULL).list;
+        mlt_flow_key_column keys = {b->first_at, sizeof *b->first_at, 0, g->edge_count};
+        order = mlt_flow_index_new(g->arena, keys, most + 1, NULL).list;
     }
-    g->out = mlt_flow_index_of(g->arena, MLT_FLOW_KEYS(g->edges, g->edge_count, from),
-                               g->node_count, order);
-    g->in = mlt_flow_index_of(g->arena, MLT_FLOW_KEYS(g->edges, g->edge_count, to), g->node_count,
-                              NULL);
+    g->out = mlt_flow_index_new(g->arena, MLT_FLOW_KEY_COLUMN(g->edges, g->edge_count, from),
+                                g->node_count, order);
+    g->in = mlt_flow_index_new(g->arena, MLT_FLOW_KEY_COLUMN(g->edges, g->edge_count, to),
+                               g->node_count, NULL);
 }
 
 // A Reduce that leads nowhere gives its result to all contributors.

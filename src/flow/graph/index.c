@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow/graph/index.h"
 
-static uint32_t key_of(const mlt_flow_keys *keys, uint32_t i)
+static uint32_t key_of(const mlt_flow_key_column *keys, uint32_t i)
 {
     const char *element = (const char *)keys->array + i * keys->size;
     return *(const uint32_t *)(const void *)(element + keys->offset);
 }
 
-mlt_flow_index mlt_flow_index_of(mlt_flow_arena *arena, mlt_flow_keys keys, uint32_t numbers,
-                                 const uint32_t *order)
+mlt_flow_index mlt_flow_index_new(mlt_flow_arena *arena, mlt_flow_key_column keys, uint32_t numbers,
+                                  const uint32_t *order)
 {
     uint32_t *first = mlt_flow_arena_take(arena, (numbers + 1ull) * sizeof *first);
     uint32_t *list = mlt_flow_arena_take(arena, keys.count * sizeof *list);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-bool mlt_flow_number(const char *text, long *value)
+bool mlt_flow_number_parse(const char *text, long *value)
 {
     const char *digits = *text == '-' || *text == '+' ? text + 1 : text;
     bool hexadecimal = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');

@@ -6,4 +6,4 @@
 
 // "32", "-1", "0x20", with nothing around it. False: it is not such a number ("010" is none, for C
 // would read it as 8), or a long cannot hold it.
-bool mlt_flow_number(const char *text, long *value);
+bool mlt_flow_number_parse(const char *text, long *value);

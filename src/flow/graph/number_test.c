@@ -8,7 +8,7 @@
 static void expect(const char *text, bool good, long wanted)
 {
     long value = 77;
-    if (mlt_flow_number(text, &value) != good || (good && value != wanted)) {
+    if (mlt_flow_number_parse(text, &value) != good || (good && value != wanted)) {
         fprintf(stderr, "'%s' gives %ld\n", text, value);
         exit(1);
     }

@@ -87,8 +87,8 @@ void mlt_flow_resolve_ports(mlt_flow_builder *b)
         uint32_t *to = mlt_flow_arena_take(g->arena, g->edge_count * sizeof *to);
         for (uint32_t i = 0; i < g->edge_count; i++)
             to[i] = g->edges[i].to & MLT_FLOW_PORT ? port_of(g->edges[i].to) : b->ports.count;
-        mlt_flow_keys keys = {to, sizeof *to, 0, g->edge_count};
-        r.in = mlt_flow_index_of(g->arena, keys, b->ports.count + 1, NULL);
+        mlt_flow_key_column keys = {to, sizeof *to, 0, g->edge_count};
+        r.in = mlt_flow_index_new(g->arena, keys, b->ports.count + 1, NULL);
         for (uint32_t i = 0; i < g->edge_count; i++) {
             const mlt_flow_edge *e = &g->edges[i];
             if (e->to & MLT_FLOW_PORT)

@@ -99,10 +99,10 @@ static void make_lines(mlt_flow_lowerer *w)
 
 static void index_lines(mlt_flow_lowered *l)
 {
-    l->out = mlt_flow_index_of(l->arena, MLT_FLOW_KEYS(l->lines, l->line_count, from),
+    l->out = mlt_flow_index_new(l->arena, MLT_FLOW_KEY_COLUMN(l->lines, l->line_count, from),
+                                l->task_count, NULL);
+    l->in = mlt_flow_index_new(l->arena, MLT_FLOW_KEY_COLUMN(l->lines, l->line_count, to),
                                l->task_count, NULL);
-    l->in = mlt_flow_index_of(l->arena, MLT_FLOW_KEYS(l->lines, l->line_count, to), l->task_count,
-                              NULL);
 }
 
 mlt_flow_lowered *mlt_flow_lower(const mlt_flow_graph *graph, const mlt_flow_placing *placing,

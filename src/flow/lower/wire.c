@@ -156,8 +156,8 @@ static bool wire_of(const mlt_flow_lowerer *w, const uint32_t *passes, const uin
 static void sort_wires(mlt_flow_lowerer *w)
 {
     mlt_flow_wire *sorted = mlt_flow_arena_take(w->arena, w->wire_count * sizeof *sorted);
-    mlt_flow_keys keys = MLT_FLOW_KEYS(w->wires, w->wire_count, key);
-    const uint32_t *order = mlt_flow_index_of(w->arena, keys, w->g->edge_count, NULL).list;
+    mlt_flow_key_column keys = MLT_FLOW_KEY_COLUMN(w->wires, w->wire_count, key);
+    const uint32_t *order = mlt_flow_index_new(w->arena, keys, w->g->edge_count, NULL).list;
     for (uint32_t i = 0; i < w->wire_count; i++)
         sorted[i] = w->wires[order[i]];
     w->wires = sorted;
@@ -166,8 +166,10 @@ static void sort_wires(mlt_flow_lowerer *w)
 static void index_wires(mlt_flow_lowerer *w)
 {
     uint32_t nodes = w->g->node_count;
-    w->out = mlt_flow_index_of(w->arena, MLT_FLOW_KEYS(w->wires, w->wire_count, from), nodes, NULL);
-    w->in = mlt_flow_index_of(w->arena, MLT_FLOW_KEYS(w->wires, w->wire_count, to), nodes, NULL);
+    w->out = mlt_flow_index_new(w->arena, MLT_FLOW_KEY_COLUMN(w->wires, w->wire_count, from), nodes,
+                                NULL);
+    w->in =
+        mlt_flow_index_new(w->arena, MLT_FLOW_KEY_COLUMN(w->wires, w->wire_count, to), nodes, NULL);
 }
 
 // ---- reductions that are one part

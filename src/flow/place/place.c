@@ -299,8 +299,8 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
             load[place_of[n]] += mlt_flow_weight(g, n);
         at_worker[n] = module && open ? worker[n] : s->workers; // others: after all of them
     }
-    mlt_flow_keys keys = {at_worker, sizeof *at_worker, 0, g->node_count};
-    mlt_flow_index nodes = mlt_flow_index_of(p->near.arena, keys, s->workers + 1, NULL);
+    mlt_flow_key_column keys = {at_worker, sizeof *at_worker, 0, g->node_count};
+    mlt_flow_index nodes = mlt_flow_index_new(p->near.arena, keys, s->workers + 1, NULL);
     for (uint32_t w = 0, at = 0, end; w < s->workers; w++, at = end) {
         for (end = at; end < s->places && s->worker_of[end] == w;)
             end++;

@@ -33,7 +33,7 @@ static void note_places(mlt_agent *a)
         for (uint32_t k = 0; proc->workers > 1 && k < proc->workers; k++) {
             uint32_t local = mlt_job_place_at(a->job, proc->first_worker + k)->local;
             mlt_job_worker *w = mlt_job_local_at(a->job, local);
-            w->pinned = mlt_bind_place(&a->bind, local, w->cpus, MLT_JOB_CPUS);
+            w->pinned = mlt_bind_worker_bitmap(&a->bind, local, w->cpus, MLT_JOB_CPUS);
         }
     }
 }
@@ -165,8 +165,8 @@ static void name_places(const mlt_agent *a, const mlt_placement_proc *proc, char
         char place[96];
         size_t n = strlen(text);
         mlt_cpus cpus;
-        (void)mlt_bind_set(&a->bind, first + k, 1, &cpus);
-        mlt_bind_text(&cpus, place, sizeof place);
+        (void)mlt_bind_workers_cpus(&a->bind, first + k, 1, &cpus);
+        mlt_cpus_text(&cpus, place, sizeof place);
         bool fits = n + strlen(place) + sizeof " (workers: , ...)" < size;
         snprintf(text + n, size - n, "%s%s", k ? ", " : " (workers: ", fits ? place : "...");
         if (!fits)
@@ -181,7 +181,7 @@ static void tell_start(mlt_agent *a, uint32_t proc, pid_t pid, const mlt_cpus *c
     char where[WHERE_BYTES] = "any processor";
     if (cpus) {
         size_t n = (size_t)snprintf(where, sizeof where, "processors ");
-        mlt_bind_text(cpus, where + n, sizeof where - n);
+        mlt_cpus_text(cpus, where + n, sizeof where - n);
         if (mlt_agent_plan_of(a, proc)->workers > 1)
             name_places(a, mlt_agent_plan_of(a, proc), where, sizeof where);
     }
@@ -200,7 +200,7 @@ static int agent_start(mlt_agent *a, mlt_agent_child *c, mlt_env *env, char *why
         return code;
     uint32_t local = mlt_job_place_at(a->job, proc->first_worker)->local;
     mlt_cpus cpus;
-    bool pinned = mlt_bind_set(&a->bind, local, proc->workers, &cpus);
+    bool pinned = mlt_bind_workers_cpus(&a->bind, local, proc->workers, &cpus);
     bool traced = mlt_stdio_trace(a->conf.io, c->proc, env, why, why_size);
     mlt_env_proc own = {.proc = c->proc, .job_fd = a->job_fd, .ctl_fd = a->ctl_as};
     mlt_spawn spawn = {.path = under_gdb ? a->conf.gdb : a->conf.paths[proc->app],

@@ -12,7 +12,8 @@
 #include "launch/say.h"
 #include "os/os.h"
 
-static const uint64_t progress_tick_ns = UINT64_C(1000000000), plain_ns = UINT64_C(5000000000);
+static const uint64_t progress_tick_ns = UINT64_C(1000000000),
+                      progress_plain_tick_ns = UINT64_C(5000000000);
 
 struct mlt_live_progress {
     mlt_live *live;
@@ -22,7 +23,7 @@ struct mlt_live_progress {
     uint64_t before_ms; // 0: there is none
 };
 
-uint64_t mlt_live_all(const uint64_t by_distance[MLT_CTL_DISTANCES])
+uint64_t mlt_live_sum_distances(const uint64_t by_distance[MLT_CTL_DISTANCES])
 {
     uint64_t sum = 0;
     for (int d = 0; d < MLT_CTL_DISTANCES; d++)
@@ -37,8 +38,8 @@ static uint64_t rate(uint64_t now, uint64_t before, uint64_t ms)
     return (uint64_t)(a_second < most ? a_second : most);
 }
 
-void mlt_live_line(const mlt_live_job *job, const mlt_live_sum *now, const mlt_live_sum *before,
-                   uint64_t ms, mlt_text *out)
+void mlt_live_status_line(const mlt_live_job *job, const mlt_live_sum *now,
+                          const mlt_live_sum *before, uint64_t ms, mlt_text *out)
 {
     char n[MLT_NUMBER_BYTES];
     mlt_text_add(out, "%.1f s:", (double)job->age_ms / 1e3);
@@ -50,24 +51,27 @@ void mlt_live_line(const mlt_live_job *job, const mlt_live_sum *now, const mlt_l
     mlt_text_add(out, " %s wait%s", mlt_number(n, now->waiting), now->waiting == 1 ? "s" : "");
     if (now->ended)
         mlt_text_add(out, ", %s ended", mlt_number(n, now->ended));
-    uint64_t messages = mlt_live_all(now->messages), bytes = mlt_live_all(now->bytes);
+    uint64_t messages = mlt_live_sum_distances(now->messages),
+             bytes = mlt_live_sum_distances(now->bytes);
     if (ms == 0) {
         mlt_text_add(out, "; %s messages", mlt_number(n, messages));
         return;
     }
     mlt_text_add(out, "; %s messages/s",
-                 mlt_number(n, rate(messages, mlt_live_all(before->messages), ms)));
-    mlt_text_add(out, ", %s/s", mlt_bytes(n, rate(bytes, mlt_live_all(before->bytes), ms)));
+                 mlt_number(n, rate(messages, mlt_live_sum_distances(before->messages), ms)));
+    mlt_text_add(out, ", %s/s",
+                 mlt_bytes(n, rate(bytes, mlt_live_sum_distances(before->bytes), ms)));
 }
 
-// mlt_live_want's.
-static void progress_show(void *user, const mlt_live_job *job, const mlt_live_snap *snap)
+// mlt_live_want calls it when the snapshot is there.
+static void progress_on_snapshot(void *user, const mlt_live_job *job, const mlt_live_snap *snap)
 {
     mlt_live_progress *p = user;
     mlt_live_sum now = mlt_live_snap_sum(snap);
     mlt_text line = {0};
     mlt_text_add(&line, "%s: ", mlt_say_name());
-    mlt_live_line(job, &now, &p->before, p->before_ms ? job->age_ms - p->before_ms : 0, &line);
+    mlt_live_status_line(job, &now, &p->before, p->before_ms ? job->age_ms - p->before_ms : 0,
+                         &line);
     // On a terminal the cursor stays at its beginning: what is printed next takes its place.
     mlt_text_add(&line, p->plain ? "\n" : "\033[K\r");
     mlt_say_raw(line.text, line.length);
@@ -75,13 +79,14 @@ static void progress_show(void *user, const mlt_live_job *job, const mlt_live_sn
     p->shows = true;
     p->before = now;
     p->before_ms = job->age_ms ? job->age_ms : 1;
-    mlt_loop_alarm(&p->timer, mlt_os_now_ns() + (p->plain ? plain_ns : progress_tick_ns));
+    mlt_loop_alarm(&p->timer,
+                   mlt_os_now_ns() + (p->plain ? progress_plain_tick_ns : progress_tick_ns));
 }
 
-static void progress_rings(mlt_loop_timer *timer)
+static void progress_on_timer(mlt_loop_timer *timer)
 {
     mlt_live_progress *p = mlt_container_of(timer, mlt_live_progress, timer);
-    mlt_live_want(p->live, progress_show, p);
+    mlt_live_want(p->live, progress_on_snapshot, p);
 }
 
 mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *options)
@@ -92,7 +97,7 @@ mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *opti
     mlt_live_progress *p = mlt_take(1, sizeof *p);
     p->live = live;
     p->plain = options->progress == MLT_PROGRESS_PLAIN;
-    p->timer.ring = progress_rings;
+    p->timer.ring = progress_on_timer;
     mlt_loop_alarm(&p->timer, mlt_os_now_ns() + progress_tick_ns);
     return p;
 }

@@ -36,7 +36,7 @@ static const char *allocation_take_number(const char *whole, const char *at, uin
 }
 
 // "4(x2),3": the slots of the hosts, in their order.
-static void set_slots(mlt_hosts *hosts, const char *text)
+static void set_slurm_slots(mlt_hosts *hosts, const char *text)
 {
     uint32_t next = 0, slots, times;
     for (const char *at = text;; at++) {
@@ -63,7 +63,7 @@ void mlt_allocation_read_slurm(mlt_hosts *hosts, const char *nodes, const char *
 {
     mlt_hosts_add_list(hosts, slurm_nodes, nodes);
     if (counts && *counts)
-        set_slots(hosts, counts);
+        set_slurm_slots(hosts, counts);
 }
 
 static void read_slurm(mlt_hosts *hosts, const char *variable, const char *value)
@@ -87,12 +87,12 @@ void mlt_allocation_read_pairs(mlt_hosts *hosts, const char *source, const char 
     free(copy);
 }
 
-static void read_columns(mlt_hosts *hosts, const char *variable, const char *value)
+static void read_pe_hostfile(mlt_hosts *hosts, const char *variable, const char *value)
 {
     mlt_hosts_add_columns(hosts, value);
 }
 
-static void read_lines(mlt_hosts *hosts, const char *variable, const char *value)
+static void read_nodefile(mlt_hosts *hosts, const char *variable, const char *value)
 {
     mlt_hosts_add_file(hosts, value);
 }
@@ -100,7 +100,7 @@ static void read_lines(mlt_hosts *hosts, const char *variable, const char *value
 // ---- The systems
 
 // srun passes on bytes as they come with -u, and lines without.
-static char *slurm_shell(void)
+static char *slurm_remote_shell(void)
 {
     const char *job = getenv("SLURM_JOB_ID");
     bool number = job && *job && job[strspn(job, "0123456789")] == '\0';
@@ -117,18 +117,18 @@ typedef struct batch_system {
 
 static const batch_system systems[] = {
     {"Slurm", slurm_nodes, read_slurm, "srun", NULL},
-    {"PBS", "PBS_NODEFILE", read_lines, NULL, NULL},
-    {"LSF", "LSB_DJOB_HOSTFILE", read_lines, "blaunch", "blaunch"},
+    {"PBS", "PBS_NODEFILE", read_nodefile, NULL, NULL},
+    {"LSF", "LSB_DJOB_HOSTFILE", read_nodefile, "blaunch", "blaunch"},
     {"LSF", "LSB_MCPU_HOSTS", mlt_allocation_read_pairs, "blaunch", "blaunch"},
-    {"Grid Engine", "PE_HOSTFILE", read_columns, "qrsh", "qrsh -inherit"},
-    {"OAR", "OAR_NODEFILE", read_lines, "oarsh", "oarsh"},
+    {"Grid Engine", "PE_HOSTFILE", read_pe_hostfile, "qrsh", "qrsh -inherit"},
+    {"OAR", "OAR_NODEFILE", read_nodefile, "oarsh", "oarsh"},
 };
 
-static char *shell_of(const batch_system *system)
+static char *remote_shell_of(const batch_system *system)
 {
     if (!system->tool || !mlt_program_is_there(system->tool, NULL, NULL))
         return NULL;
-    return system->shell ? mlt_text_of("%s", system->shell) : slurm_shell();
+    return system->shell ? mlt_text_of("%s", system->shell) : slurm_remote_shell();
 }
 
 bool mlt_allocation_find(mlt_allocation *found, mlt_hosts *hosts)
@@ -139,7 +139,7 @@ bool mlt_allocation_find(mlt_allocation *found, mlt_hosts *hosts)
         if (!value || !*value)
             continue;
         system->read(hosts, system->variable, value);
-        *found = (mlt_allocation){system->name, system->variable, shell_of(system)};
+        *found = (mlt_allocation){system->name, system->variable, remote_shell_of(system)};
         return true;
     }
     return false;

@@ -40,7 +40,7 @@ static const struct {
     {"cores", UNIT_CORE},     {"sockets", UNIT_SOCKET},
 };
 
-// Modifiers alone, such as ":OVERSUBSCRIBE", leave the word as it is when nobody says one.
+// Modifiers without a word, such as ":OVERSUBSCRIBE", mean the default unit, a core.
 static bool find_word(const char *text, bind_unit *out)
 {
     size_t n = strcspn(text, ":");
@@ -300,7 +300,7 @@ static void deal_out(mlt_bind *bind, const mlt_cpus *groups, size_t group_count)
     replace_places(bind, dealt, n);
 }
 
-// Makes one place of each `each` that follow each other in a group; what is left over is none.
+// Merges every `each` successive places of a group into one. A group's remainder is dropped.
 static void join_places(mlt_bind *bind, size_t each, const mlt_cpus *groups, size_t group_count)
 {
     mlt_cpus *joined = mlt_take(bind->count, sizeof *joined);
@@ -320,7 +320,8 @@ static void join_places(mlt_bind *bind, size_t each, const mlt_cpus *groups, siz
     replace_places(bind, joined, count);
 }
 
-// Cores that `each` workers have, and the order of places: by groups of what --map-by names.
+// Gives each place `each` cores of one group, and deals the places out over the groups if `deal`.
+// A group is a unit that --map-by names.
 static void group_places(mlt_bind *bind, bind_unit by, bool deal, size_t each,
                          const mlt_cpus *allowed)
 {
@@ -335,8 +336,8 @@ static void group_places(mlt_bind *bind, bind_unit by, bool deal, size_t each,
 
 // ---- cores for a job alone
 
-// Takes the core for this job until it ends: a name that the system gives to one process only, and
-// takes back when that ends. -1: another job has it, or the system refuses.
+// Claims the core until mpirun ends, by binding an abstract socket name, which Linux gives to one
+// process only. Returns its descriptor; -1: another job has it, or the system refuses.
 static int claim(size_t cpu)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -358,8 +359,8 @@ static size_t first_of(const mlt_bind *bind, size_t place)
     return cpu;
 }
 
-// Claims places in their order. `wanted` not 0: so many that nobody has, and others are no places
-// any more; false if there are fewer. 0: those that nobody has of all.
+// Claims places in their order. wanted > 0: keeps only the first `wanted` places that no other job
+// has; false if there are fewer. wanted == 0: keeps all places, and claims those that are free.
 static bool claim_places(mlt_bind *bind, size_t wanted)
 {
     size_t kept = 0;
@@ -375,12 +376,12 @@ static bool claim_places(mlt_bind *bind, size_t wanted)
     return kept >= wanted;
 }
 
-bool mlt_bind_is_due(uint32_t workers, size_t cores, uint32_t running)
+bool mlt_bind_by_default(uint32_t workers, size_t cores, uint32_t running)
 {
     return workers > 1 && workers <= cores && (workers > cores / 2 || running <= 1);
 }
 
-uint32_t mlt_bind_running(const char *loadavg)
+uint32_t mlt_bind_parse_loadavg(const char *loadavg)
 {
     unsigned running;
     return sscanf(loadavg, "%*f %*f %*f %u/", &running) == 1 ? running : UINT32_MAX;
@@ -395,7 +396,7 @@ static uint32_t running_now(void)
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = '\0';
-    return mlt_bind_running(text);
+    return mlt_bind_parse_loadavg(text);
 }
 
 void mlt_bind_fini(mlt_bind *bind)
@@ -436,7 +437,7 @@ void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint
     bool told = bind_to || each > 1, groups = (by == UNIT_SOCKET || by == UNIT_NUMA) && to < by;
     if (told || (workers > 1 && workers <= cpus_count(&allowed)))
         bind->count = list_units(to, &allowed, &bind->places);
-    bool due = bind->count && !told && mlt_bind_is_due(workers, bind->count, running_now());
+    bool due = bind->count && !told && mlt_bind_by_default(workers, bind->count, running_now());
     if (bind->count && told)
         (void)claim_places(bind, 0);
     if (bind->count && (groups || each > 1))
@@ -469,13 +470,14 @@ bool mlt_bind_restrict(const char *list, char *why, size_t why_size)
         sched_setaffinity(0, sizeof wanted, (const cpu_set_t *)&wanted) == 0)
         return true;
     if (known)
-        mlt_bind_text(&allowed, text, sizeof text);
+        mlt_cpus_text(&allowed, text, sizeof text);
     snprintf(why, why_size, "'%s' names a processor that ranks may not use here; they may use %s",
              list, text);
     return false;
 }
 
-bool mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers, mlt_cpus *set)
+bool mlt_bind_workers_cpus(const mlt_bind *bind, uint32_t first_worker, uint32_t workers,
+                           mlt_cpus *set)
 {
     *set = (mlt_cpus){{0}};
     for (uint32_t w = 0; w < workers && w < bind->count; w++)
@@ -483,7 +485,7 @@ bool mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers,
     return bind->count > 0;
 }
 
-bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits)
+bool mlt_bind_worker_bitmap(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits)
 {
     if (bind->count == 0)
         return false;
@@ -495,7 +497,7 @@ bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t
     return true;
 }
 
-void mlt_bind_text(const mlt_cpus *set, char *text, size_t size)
+void mlt_cpus_text(const mlt_cpus *set, char *text, size_t size)
 {
     size_t n = 0;
     text[0] = '\0';

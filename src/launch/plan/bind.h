@@ -20,7 +20,7 @@ typedef struct mlt_bind {
     size_t count;     // 0: nothing is pinned
     int *claims;      // descriptors that say to other jobs which cores are taken
     size_t claim_count;
-    uint32_t lacks; // PE=N asks for so many cores, and no group of them has as many; 0: it does not
+    uint32_t lacks; // N of PE=N, if no group has so many cores; else 0
 } mlt_bind;
 
 // What may follow a word of --bind-to or --map-by, behind a colon.
@@ -52,19 +52,20 @@ bool mlt_bind_list_known(const char *list, char *why, size_t why_size);
 
 // Whether so many workers are to be pinned without being asked for: there are several, each has a
 // core, and either they fill more than half of the cores or nothing else runs on the machine. Others
-// that run may be pinned to the same cores, out of event (of another container, or another MPI), and
-// then a small job would sit there while other cores are idle.
-bool mlt_bind_is_due(uint32_t workers, size_t cores, uint32_t running);
+// that run may be pinned to the same cores without a claim (another container's, or another MPI's),
+// and then a small job would share them while other cores are idle.
+bool mlt_bind_by_default(uint32_t workers, size_t cores, uint32_t running);
 
 // What runs now by the text of /proc/loadavg; UINT32_MAX: it does not say.
-uint32_t mlt_bind_running(const char *loadavg);
+uint32_t mlt_bind_parse_loadavg(const char *loadavg);
 
 // The union of the places of `workers` workers. False if nothing is pinned.
-bool mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers, mlt_cpus *set);
+bool mlt_bind_workers_cpus(const mlt_bind *bind, uint32_t first_worker, uint32_t workers,
+                           mlt_cpus *set);
 
 // The place of one worker as a bitmap of `bits` processors. False if nothing is pinned, or the
 // place reaches beyond.
-bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits);
+bool mlt_bind_worker_bitmap(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t bits);
 
 // "0-3,8" for a set; into text.
-void mlt_bind_text(const mlt_cpus *set, char *text, size_t size);
+void mlt_cpus_text(const mlt_cpus *set, char *text, size_t size);

@@ -11,19 +11,22 @@
 
 static void test_due(void)
 {
-    CHECK(mlt_bind_is_due(2, 2, 9)); // more than half: as others have less
-    CHECK(mlt_bind_is_due(16, 16, 9) && mlt_bind_is_due(9, 16, 9));
-    CHECK(mlt_bind_is_due(4, 16, 1) && mlt_bind_is_due(2, 128, 1)); // nothing but mpirun runs
-    CHECK(!mlt_bind_is_due(8, 16, 2) && !mlt_bind_is_due(2, 128, UINT32_MAX));
-    CHECK(!mlt_bind_is_due(1, 1, 1) && !mlt_bind_is_due(1, 16, 1)); // one goes where there is room
-    CHECK(!mlt_bind_is_due(17, 16, 1) && !mlt_bind_is_due(2, 1, 1));
+    CHECK(mlt_bind_by_default(2, 2, 9)); // more than half: as others have less
+    CHECK(mlt_bind_by_default(16, 16, 9) && mlt_bind_by_default(9, 16, 9));
+    CHECK(mlt_bind_by_default(4, 16, 1) &&
+          mlt_bind_by_default(2, 128, 1)); // nothing but mpirun runs
+    CHECK(!mlt_bind_by_default(8, 16, 2) && !mlt_bind_by_default(2, 128, UINT32_MAX));
+    CHECK(!mlt_bind_by_default(1, 1, 1) &&
+          !mlt_bind_by_default(1, 16, 1)); // one goes where there is room
+    CHECK(!mlt_bind_by_default(17, 16, 1) && !mlt_bind_by_default(2, 1, 1));
 }
 
 static void test_running(void)
 {
-    CHECK(mlt_bind_running("0.20 0.18 0.12 1/80 11206\n") == 1);
-    CHECK(mlt_bind_running("12.00 8.01 4.50 17/1200 99\n") == 17);
-    CHECK(mlt_bind_running("") == UINT32_MAX && mlt_bind_running("no numbers") == UINT32_MAX);
+    CHECK(mlt_bind_parse_loadavg("0.20 0.18 0.12 1/80 11206\n") == 1);
+    CHECK(mlt_bind_parse_loadavg("12.00 8.01 4.50 17/1200 99\n") == 17);
+    CHECK(mlt_bind_parse_loadavg("") == UINT32_MAX &&
+          mlt_bind_parse_loadavg("no numbers") == UINT32_MAX);
 }
 
 // Within what this process may use, and not twice.
@@ -47,7 +50,7 @@ static void test_claims(void)
     }
     CHECK(first.count == cpus && first.claim_count == cpus);
     mlt_bind_plan(&second, NULL, NULL, cpus);
-    CHECK(second.count == 0 && !mlt_bind_set(&second, 0, 1, &set));
+    CHECK(second.count == 0 && !mlt_bind_workers_cpus(&second, 0, 1, &set));
     // Only what is allowed.
     CPU_ZERO(&one);
     for (int cpu = 0, found = 0; found < 1; cpu++)
@@ -57,7 +60,7 @@ static void test_claims(void)
         }
     CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
     mlt_bind_plan(&told, "core", NULL, 4);
-    CHECK(mlt_bind_set(&told, 3, 1, &set) && told.count == 1);
+    CHECK(mlt_bind_workers_cpus(&told, 3, 1, &set) && told.count == 1);
     CHECK(memcmp(&set, &told.places[0], sizeof set) == 0);
     CHECK(CPU_COUNT_S(sizeof set, (cpu_set_t *)&set) == 1 && told.claim_count == 0);
     mlt_bind_fini(&told);

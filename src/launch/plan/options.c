@@ -148,7 +148,7 @@ void mlt_option_take_help(mlt_option_reader *r, const mlt_option_row *ignored)
     for (size_t i = 0; i < mlt_option_row_count; i++)
         if (mlt_option_rows[i].names && !mlt_option_rows[i].help) {
             printf("  ");
-            mlt_help_wrapped(stdout, mlt_option_rows[i].names, 2, 2);
+            mlt_help_wrap(stdout, mlt_option_rows[i].names, 2, 2);
         }
     puts("\nExit code:");
     help_codes();

@@ -20,9 +20,9 @@ enum {
     HANG_PROCS_MOST_BYTES = 64 << 20,
 };
 
-// Copies one line, indented, and returns what follows it. A damaged rank shall not talk to the
-// terminal, nor in mpirun's name.
-static const char *hang_procs_keep_line(const char *from, const char *end, FILE *out)
+// Copies one line, indented, and returns what follows it. A damaged rank cannot send
+// escape sequences to the terminal, nor forge a line of mpirun's.
+static const char *hang_procs_sanitize_line(const char *from, const char *end, FILE *out)
 {
     const char *stop = memchr(from, '\n', (size_t)(end - from));
     stop = stop ? stop : end;
@@ -37,7 +37,7 @@ static const char *hang_procs_keep_line(const char *from, const char *end, FILE 
     return stop < end ? stop + 1 : end;
 }
 
-static char *hang_procs_keep(const char *text, size_t length)
+static char *hang_procs_sanitize(const char *text, size_t length)
 {
     char *kept = NULL;
     size_t size = 0;
@@ -46,7 +46,7 @@ static char *hang_procs_keep(const char *text, size_t length)
         return mlt_text_of("%s", "");
     const char *end = text + (length < MLT_CTL_PROCS_TEXT ? length : MLT_CTL_PROCS_TEXT);
     for (int lines = 0; text < end && lines < MOST_LINES; lines++)
-        text = hang_procs_keep_line(text, end, out);
+        text = hang_procs_sanitize_line(text, end, out);
     fclose(out);
     return kept ? kept : mlt_text_of("%s", "");
 }
@@ -58,25 +58,25 @@ void mlt_hang_procs_add(mlt_hang_procs *procs, uint32_t first_rank, uint32_t ran
         return;
     MLT_ARRAY_WANT(procs->items, procs->count + 1, procs->room);
     bool fits = procs->bytes + MLT_CTL_PROCS_TEXT <= HANG_PROCS_MOST_BYTES;
-    mlt_hang_said *own = &procs->items[procs->count++];
-    *own = (mlt_hang_said){.first_rank = first_rank, .ranks = ranks};
-    own->text = fits ? hang_procs_keep(text, length) : mlt_text_of("%s", "");
+    mlt_hang_worker_text *own = &procs->items[procs->count++];
+    *own = (mlt_hang_worker_text){.first_rank = first_rank, .ranks = ranks};
+    own->text = fits ? hang_procs_sanitize(text, length) : mlt_text_of("%s", "");
     own->hash = mlt_hash_bytes(own->text, strlen(own->text));
     procs->bytes += strlen(own->text) + sizeof *own;
 }
 
 static int hang_procs_by_rank(const void *a, const void *b)
 {
-    const mlt_hang_said *x = a, *y = b;
+    const mlt_hang_worker_text *x = a, *y = b;
     return x->first_rank < y->first_rank ? -1 : x->first_rank > y->first_rank;
 }
 
-static bool hang_procs_alike(const mlt_hang_said *a, const mlt_hang_said *b)
+static bool hang_procs_same_text(const mlt_hang_worker_text *a, const mlt_hang_worker_text *b)
 {
     return a->hash == b->hash && strcmp(a->text, b->text) == 0;
 }
 
-static void print_item(const mlt_hang_said *own, size_t others, FILE *out)
+static void hang_procs_print_worker(const mlt_hang_worker_text *own, size_t others, FILE *out)
 {
     char number[MLT_NUMBER_BYTES];
     fprintf(out, "processes of rank%s %u", own->ranks > 1 ? "s" : "", own->first_rank);
@@ -96,7 +96,7 @@ void mlt_hang_procs_print(mlt_hang_procs *procs, FILE *out)
     bool *told = mlt_take(procs->count, sizeof *told);
     size_t shown = 0, left = 0;
     for (size_t i = 0; i < procs->count; i++) {
-        const mlt_hang_said *own = &procs->items[i];
+        const mlt_hang_worker_text *own = &procs->items[i];
         if (told[i])
             continue;
         if (shown == MOST_TEXTS || !*own->text) {
@@ -105,16 +105,17 @@ void mlt_hang_procs_print(mlt_hang_procs *procs, FILE *out)
         }
         size_t others = 0;
         for (size_t j = i + 1; j < procs->count; j++)
-            if (!told[j] && hang_procs_alike(own, &procs->items[j])) {
+            if (!told[j] && hang_procs_same_text(own, &procs->items[j])) {
                 told[j] = true;
                 others++;
             }
-        print_item(own, others, out);
+        hang_procs_print_worker(own, others, out);
         shown++;
     }
     char number[MLT_NUMBER_BYTES];
     if (left)
-        fprintf(out, "and processes of %s more workers\n", mlt_number(number, left));
+        fprintf(out, "and processes of %s more worker%s\n", mlt_number(number, left),
+                left > 1 ? "s" : "");
     free(told);
 }
 

@@ -7,15 +7,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-typedef struct mlt_hang_said {
+typedef struct mlt_hang_worker_text {
     uint32_t first_rank, ranks; // of the worker
     uint32_t hash;
     char *text; // "": there was no room for it
-} mlt_hang_said;
+} mlt_hang_worker_text;
 
 // Zeroed: empty.
 typedef struct mlt_hang_procs {
-    mlt_hang_said *items;
+    mlt_hang_worker_text *items;
     size_t count, room;
     size_t bytes; // of all texts
 } mlt_hang_procs;

@@ -33,7 +33,7 @@ int mlt_message_probe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *fl
     mlt_msg_info info = {0};
     mlt_msg *msg = NULL;
     if (MLT_UNLIKELY(nobody))
-        mlt_status_set_nobody(status);
+        mlt_status_set_proc_null(status);
     else if (flag)
         found = look_for(me, source, tag, comm, take, &info, &msg);
     else
@@ -93,7 +93,7 @@ int mlt_mpi_Mrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type
 {
     if (MLT_UNLIKELY(*message == MPI_MESSAGE_NO_PROC)) {
         *message = MPI_MESSAGE_NULL;
-        mlt_status_set_nobody(status);
+        mlt_status_set_proc_null(status);
         return MPI_SUCCESS;
     }
     int code = message_check(me, *message);
@@ -111,7 +111,7 @@ int mlt_mpi_Imrecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *typ
 {
     if (MLT_UNLIKELY(*message == MPI_MESSAGE_NO_PROC)) {
         *message = MPI_MESSAGE_NULL;
-        *request = mlt_req_nobody_handle();
+        *request = mlt_req_proc_null_handle();
         return MPI_SUCCESS;
     }
     int code = message_check(me, *message);

@@ -8,12 +8,12 @@ int mlt_mpi_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
                  int tag, mlt_comm *comm, MPI_Status *status)
 {
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
-        mlt_status_set_nobody(status);
+        mlt_status_set_proc_null(status);
         return MPI_SUCCESS;
     }
     mlt_req req;
     mlt_req_fill(&req, me, MLT_REQ_RECV, buf, (uint64_t)count, type, source, tag, comm);
-    mlt_p2p_recv_small(&req);
+    mlt_p2p_recv_post(&req);
     return mlt_recv_finish(me, &req, status);
 }
 
@@ -21,11 +21,11 @@ int mlt_mpi_Irecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type
                   int tag, mlt_comm *comm, MPI_Request *request)
 {
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
-        *request = mlt_req_nobody_handle();
+        *request = mlt_req_proc_null_handle();
         return MPI_SUCCESS;
     }
     mlt_req *req = mlt_req_open(me, MLT_REQ_RECV, buf, (uint64_t)count, type, source, tag, comm);
-    mlt_p2p_recv_small(req);
+    mlt_p2p_recv_post(req);
     *request = mlt_req_handle(req);
     return MPI_SUCCESS;
 }

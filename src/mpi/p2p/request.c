@@ -32,7 +32,7 @@ const mlt_req mlt_req_sent = {
     .flags = MLT_REQF_SHARED,
 };
 
-const mlt_req mlt_req_nobody = {
+const mlt_req mlt_req_proc_null = {
     .magic = MLT_REQ_MAGIC,
     .kind = MLT_REQ_RECV,
     .done = true,

@@ -5,7 +5,7 @@
 // - a mlt_req of the worker's pool, freed by the call that completes it (wait, test), or when it is
 //   done if MPI_Request_free came before that;
 // - a persistent one, kept until MPI_Request_free: inactive (and `done`) or active;
-// - mlt_req_sent or mlt_req_nobody: operations that were complete at once. Both are shared by all
+// - mlt_req_sent or mlt_req_proc_null: operations that were complete at once. Both are shared by all
 //   ranks of the process and never change, so starting such an operation costs no memory.
 #pragma once
 
@@ -26,7 +26,7 @@
 enum {
     MLT_REQF_PERSISTENT = 1,
     MLT_REQF_ACTIVE = 2,        // a persistent one between its start and its completion by the user
-    MLT_REQF_SHARED = 4,        // mlt_req_sent, mlt_req_nobody
+    MLT_REQF_SHARED = 4,        // mlt_req_sent, mlt_req_proc_null
     MLT_REQF_BUFFERED = 8,      // persistent: MPI_Bsend_init
     MLT_REQF_NOBODY = 16,       // persistent: the peer is MPI_PROC_NULL
     MLT_REQF_OWNS_BUF = 32,     // `buf` is malloc's and freed when done
@@ -40,17 +40,17 @@ enum {
     MLT_REQF_COPIES = 16384,    // works on copies of Fortran's sections, see copies.h
 };
 
-extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
-extern const mlt_req mlt_req_nobody; // a receive from MPI_PROC_NULL
+extern const mlt_req mlt_req_sent;      // a send, or anything without a result, that is done
+extern const mlt_req mlt_req_proc_null; // a receive from MPI_PROC_NULL
 
 static inline MPI_Request mlt_req_sent_handle(void)
 {
     return (MPI_Request)(uintptr_t)&mlt_req_sent;
 }
 
-static inline MPI_Request mlt_req_nobody_handle(void)
+static inline MPI_Request mlt_req_proc_null_handle(void)
 {
-    return (MPI_Request)(uintptr_t)&mlt_req_nobody;
+    return (MPI_Request)(uintptr_t)&mlt_req_proc_null;
 }
 
 static inline bool mlt_req_is_inactive(const mlt_req *req)

@@ -43,7 +43,7 @@ int mlt_mpi_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
     if (MLT_LIKELY(source != MPI_PROC_NULL))
         code = mlt_recv_finish(me, &recv, status);
     else
-        mlt_status_set_nobody(status);
+        mlt_status_set_proc_null(status);
     if (waits)
         mlt_req_drop_handles(comm, recvtype);
     return code;
@@ -88,7 +88,7 @@ int mlt_mpi_Sendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const mlt
         mlt_send_at_once(me, buf, (uint64_t)count, type, dest, sendtag, comm)) {
         if (source != MPI_PROC_NULL)
             return mlt_mpi_Recv(me, buf, count, type, source, recvtag, comm, status);
-        mlt_status_set_nobody(status);
+        mlt_status_set_proc_null(status);
         return mlt_mpi_Send(me, buf, count, type, dest, sendtag, comm);
     }
     return replace_by_copy(me, buf, count, type, dest, sendtag, source, recvtag, comm, status);

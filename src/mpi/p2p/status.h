@@ -38,7 +38,7 @@ static inline void mlt_status_set_empty(MPI_Status *status)
 }
 
 // Of a receive or a probe whose source is MPI_PROC_NULL.
-static inline void mlt_status_set_nobody(MPI_Status *status)
+static inline void mlt_status_set_proc_null(MPI_Status *status)
 {
     mlt_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
 }

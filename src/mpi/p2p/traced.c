@@ -111,7 +111,7 @@ int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *ty
 {
     uint64_t begin = mlt_arch_cycles();
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
-        mlt_status_set_nobody(status);
+        mlt_status_set_proc_null(status);
         traced_note(me, begin, mlt_arch_cycles(), 0, source, tag, comm, 0, 0);
         return MPI_SUCCESS;
     }
@@ -175,7 +175,7 @@ int mlt_traced_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
         code = traced_finish(me, &recv, recv.done || !folds ? 0 : MLT_NOTE_POSTED, folds, begin,
                              status);
     } else {
-        mlt_status_set_nobody(status);
+        mlt_status_set_proc_null(status);
         if (MLT_UNLIKELY(me->worker->unsent))
             mlt_p2p_let_go(me->worker);
         traced_note(me, begin, mlt_arch_cycles(), (uint64_t)sendcount * sendtype->size, dest,

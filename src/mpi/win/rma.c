@@ -202,7 +202,7 @@ static inline bool rma_is_over(mlt_rank *me, mlt_win *win, int target, const mlt
     else if (MLT_LIKELY(target != MPI_PROC_NULL))
         return false;
     else if (how)
-        *how->request = mlt_req_nobody_handle();
+        *how->request = mlt_req_proc_null_handle();
     return true;
 }
 

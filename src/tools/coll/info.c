@@ -278,7 +278,7 @@ static void say_stages(const mlt_coll_question *q, const mlt_coll_choice *choice
 {
     char text[512];
     mlt_coll_shape shape = mlt_coll_choice_shape(q, choice);
-    if (mlt_levels_tell(choice->alg, &shape, text, sizeof text))
+    if (mlt_hierarchy_tell(choice->alg, &shape, text, sizeof text))
         printf("  stages       %s\n", text);
 }
 

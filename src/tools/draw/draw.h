@@ -37,7 +37,7 @@ void mlt_draw_dag(const mlt_drawing *drawing, FILE *to);
 void mlt_draw_timeline(const mlt_drawing *drawing, FILE *to);
 // True if the action holds its CPU, or waits after that, at some time that is shown. The time for
 // which a receive is posted before that does not count.
-bool mlt_draw_shows(const mlt_drawing *drawing, uint32_t rank, uint32_t action);
+bool mlt_draw_is_shown(const mlt_drawing *drawing, uint32_t rank, uint32_t action);
 
 // "r1", or "" for an action without a label. Returns text.
 const char *mlt_draw_label(const mlt_goal_program *program, const mlt_goal_action *action);

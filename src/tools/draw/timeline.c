@@ -62,7 +62,7 @@ static bool receives(const mlt_goal_action *action)
 }
 
 // How long the action holds its CPU, in ps.
-static uint64_t cost_of(const mlt_drawing *d, uint32_t rank, uint32_t number)
+static uint64_t timeline_cpu_ps(const mlt_drawing *d, uint32_t rank, uint32_t number)
 {
     const mlt_goal_action *action = &d->program->rank[rank].actions[number];
     const mlt_loggops *m = d->machine;
@@ -92,24 +92,24 @@ static times drawn_times(const mlt_drawing *d, uint32_t rank, uint32_t action)
     const mlt_sim_result *sim = d->sim;
     uint64_t n = d->pairs->first[rank] + action;
     times at = {sim->start_ps[n], sim->busy_ps[n], 0, sim->finish_ps[n]};
-    at.idle = at.busy + cost_of(d, rank, action);
+    at.idle = at.busy + timeline_cpu_ps(d, rank, action);
     return at;
 }
 
-static uint64_t last_of(const times *at)
+static uint64_t timeline_end_ps(const times *at)
 {
     return at->idle > at->finish ? at->idle : at->finish;
 }
 
-bool mlt_draw_shows(const mlt_drawing *drawing, uint32_t rank, uint32_t action)
+bool mlt_draw_is_shown(const mlt_drawing *drawing, uint32_t rank, uint32_t action)
 {
     times at = drawn_times(drawing, rank, action);
-    return last_of(&at) >= drawing->from_ps && at.busy <= drawing->to_ps;
+    return timeline_end_ps(&at) >= drawing->from_ps && at.busy <= drawing->to_ps;
 }
 
 // ---- what is where
 
-static void timeline_make_rows(timeline *t)
+static void timeline_init(timeline *t)
 {
     const mlt_drawing *d = t->drawing;
     size_t ranks = d->last - d->first + 1;
@@ -128,7 +128,7 @@ static void timeline_make_rows(timeline *t)
                 *row_of(t, r, (uint8_t)cpu) = t->rows++;
         for (uint32_t a = 0; a < rank->count; a++) {
             times at = drawn_times(t->drawing, r, a);
-            t->end_ps = last_of(&at) > t->end_ps ? last_of(&at) : t->end_ps;
+            t->end_ps = timeline_end_ps(&at) > t->end_ps ? timeline_end_ps(&at) : t->end_ps;
         }
     }
     for (uint64_t i = 0; i < d->sim->path_count; i++) {
@@ -277,7 +277,7 @@ static void draw_message(const timeline *t, FILE *to, uint32_t rank, uint32_t a,
 }
 
 // Lines first, then bars: no line goes through a text.
-static void timeline_each(const timeline *t, FILE *to)
+static void timeline_draw_actions(const timeline *t, FILE *to)
 {
     const mlt_drawing *d = t->drawing;
     for (int pass = 0; pass < 4; pass++)
@@ -285,7 +285,7 @@ static void timeline_each(const timeline *t, FILE *to)
             for (uint32_t a = 0; a < d->program->rank[r].count; a++) {
                 if (pass == 1 || pass == 2)
                     draw_message(t, to, r, a, pass == 2); // the critical path's on top
-                else if (!mlt_draw_shows(d, r, a))
+                else if (!mlt_draw_is_shown(d, r, a))
                     continue;
                 else if (pass == 0)
                     draw_waits(t, to, r, a);
@@ -313,7 +313,7 @@ static void timeline_draw_legend(const timeline *t, FILE *to, double y)
 void mlt_draw_timeline(const mlt_drawing *drawing, FILE *to)
 {
     timeline t = {.drawing = drawing};
-    timeline_make_rows(&t);
+    timeline_init(&t);
     const mlt_loggops *m = drawing->machine;
     double bottom = TIMELINE_TOP + (double)t.rows * TIMELINE_ROW;
     char note[256];
@@ -330,7 +330,7 @@ void mlt_draw_timeline(const mlt_drawing *drawing, FILE *to)
             "<clipPath id=\"window\"><rect x=\"%d\" y=\"0\" width=\"%d\" height=\"%.1f\"/>"
             "</clipPath>\n<g clip-path=\"url(#window)\">\n",
             LEFT - 2, TIMELINE_WIDTH + 4, bottom);
-    timeline_each(&t, to);
+    timeline_draw_actions(&t, to);
     fprintf(to, "</g>\n");
     timeline_draw_legend(&t, to, bottom + 26);
     mlt_svg_end(to);

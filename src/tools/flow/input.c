@@ -20,7 +20,7 @@ static bool read_define(const char *text, char **name, long *value)
     while (isalnum((unsigned char)text[n]) || text[n] == '_')
         n++;
     if (n == 0 || isdigit((unsigned char)text[0]) || text[n] != '=' ||
-        !mlt_flow_number(text + n + 1, value))
+        !mlt_flow_number_parse(text + n + 1, value))
         return false;
     *name = mlt_take(1, n + 1);
     memcpy(*name, text, n);

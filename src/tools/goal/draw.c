@@ -62,7 +62,7 @@ static void too_many_actions(const mlt_drawing *d)
     uint64_t actions = 0;
     for (uint32_t r = d->first; r <= d->last; r++)
         for (uint32_t i = 0; i < d->program->rank[r].count; i++)
-            actions += !goal_draw_asked.timeline || mlt_draw_shows(d, r, i);
+            actions += !goal_draw_asked.timeline || mlt_draw_is_shown(d, r, i);
     if (actions > MLT_DRAW_ACTIONS)
         mlt_args_failed(
             "%s actions cannot be drawn, up to %d can; --only draws some of the ranks%s",

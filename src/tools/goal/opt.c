@@ -68,7 +68,7 @@ static void list_passes(void)
         const mlt_pass *pass = &mlt_passes[i];
         int n = printf("%-12s %-4s%-8s", pass->name, pass->initially ? "on" : "off",
                        pass->global ? "global" : "");
-        mlt_help_wrapped(stdout, pass->help, n, n);
+        mlt_help_wrap(stdout, pass->help, n, n);
     }
 }
 

@@ -25,8 +25,8 @@ static struct {
 static mlt_loggops sim_machine;
 static mlt_cluster *sim_cluster; // NULL: no machine is described
 
-// 1.5 us: times of the simulation, which are often below one nanosecond apart.
-static const char *time_of(char text[MLT_NUMBER_BYTES], uint64_t ps)
+// Writes a simulated time. Below 10 us it stays in ns, because times may differ by less than one.
+static const char *sim_time_text(char text[MLT_NUMBER_BYTES], uint64_t ps)
 {
     if (ps < 1000000 && ps % 1000)
         snprintf(text, MLT_NUMBER_BYTES, "%.3f ns", (double)ps / 1000);
@@ -58,14 +58,14 @@ static uint64_t ideal_ps(const mlt_source *source)
 
 // ---- the report of one
 
-static int by_end(const void *a, const void *b)
+static int sim_by_time(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
 // When ranks end: a line for each of some equal parts of the time between first and last.
-static void histogram(const mlt_sim_result *result, uint64_t least, uint64_t most)
+static void sim_print_histogram(const mlt_sim_result *result, uint64_t least, uint64_t most)
 {
     uint64_t bins[BINS] = {0}, greatest = 0;
     double width = (double)(most - least) / BINS;
@@ -78,7 +78,7 @@ static void histogram(const mlt_sim_result *result, uint64_t least, uint64_t mos
     for (int i = 0; i < BINS; i++) {
         char until[MLT_NUMBER_BYTES], count[MLT_NUMBER_BYTES];
         int length = (int)((double)bins[i] / (double)greatest * SIM_BAR + 0.5);
-        printf("    until %10s  %10s%s", time_of(until, least + (uint64_t)(width * (i + 1))),
+        printf("    until %10s  %10s%s", sim_time_text(until, least + (uint64_t)(width * (i + 1))),
                mlt_number(count, bins[i]), length ? "  " : "");
         for (int j = 0; j < length; j++)
             putchar('#');
@@ -86,7 +86,7 @@ static void histogram(const mlt_sim_result *result, uint64_t least, uint64_t mos
     }
 }
 
-static void sim_slowest(const mlt_sim_result *result)
+static void sim_print_slowest(const mlt_sim_result *result)
 {
     char text[MLT_NUMBER_BYTES];
     uint32_t found[SLOWEST];
@@ -104,7 +104,7 @@ static void sim_slowest(const mlt_sim_result *result)
     printf("    last: ");
     for (uint32_t i = 0; i < count; i++)
         printf("%srank %" PRIu32 " (%s)", i ? ", " : "", found[i],
-               time_of(text, result->end_ps[found[i]]));
+               sim_time_text(text, result->end_ps[found[i]]));
     putchar('\n');
 }
 
@@ -121,20 +121,20 @@ static void print_times(const mlt_sim_result *result, bool all)
     }
     uint64_t *sorted = mlt_take(result->ranks, sizeof *sorted);
     memcpy(sorted, result->end_ps, result->ranks * sizeof *sorted);
-    qsort(sorted, result->ranks, sizeof *sorted, by_end);
+    qsort(sorted, result->ranks, sizeof *sorted, sim_by_time);
     uint64_t median = sorted[result->ranks / 2];
     free(sorted);
-    printf("  ranks end  first %s, median %s, mean %s\n", time_of(text[0], least),
-           time_of(text[1], median), time_of(text[2], (uint64_t)(sum / result->ranks)));
+    printf("  ranks end  first %s, median %s, mean %s\n", sim_time_text(text[0], least),
+           sim_time_text(text[1], median), sim_time_text(text[2], (uint64_t)(sum / result->ranks)));
     if (all) {
         for (uint32_t r = 0; r < result->ranks; r++)
-            printf("    rank %" PRIu32 "  %s\n", r, time_of(text[0], result->end_ps[r]));
+            printf("    rank %" PRIu32 "  %s\n", r, sim_time_text(text[0], result->end_ps[r]));
         return;
     }
     if (result->ranks > 2)
-        sim_slowest(result);
+        sim_print_slowest(result);
     if (result->ranks > 16 && most > least)
-        histogram(result, least, most);
+        sim_print_histogram(result, least, most);
 }
 
 static const char *const reasons[] = {
@@ -186,7 +186,7 @@ static void print_total(const mlt_sim_result *result)
         snprintf(part, sizeof part, ".%03u", (unsigned)(result->total_ps % 1000));
     printf("  total      %s%s ns", mlt_number(text[0], result->total_ps / 1000), part);
     if (result->total_ps >= 100000000)
-        printf(" (%s)", time_of(text[0], result->total_ps));
+        printf(" (%s)", sim_time_text(text[0], result->total_ps));
     printf(", on %s rank%s\n", mlt_number(text[1], result->ranks), result->ranks == 1 ? "" : "s");
 }
 
@@ -214,7 +214,7 @@ static void print_network(const mlt_sim_result *result, uint64_t ideal)
     char text[3][MLT_NUMBER_BYTES];
     double total = result->total_ps ? (double)result->total_ps : 1;
     uint64_t network = 0, shared = 0;
-    printf("  ideal      %s without the costs of messages", time_of(text[0], ideal));
+    printf("  ideal      %s without the costs of messages", sim_time_text(text[0], ideal));
     if (ideal) {
         double factor = total / (double)ideal;
         printf(": this is %.*f times slower, efficiency %.1f %%", factor < 10 ? 2 : 0, factor,
@@ -234,8 +234,9 @@ static void print_network(const mlt_sim_result *result, uint64_t ideal)
     }
     printf("  network    %s messages between hosts; of the critical path %s (%.1f %%), of which "
            "%s (%.1f %%) by sharing links\n",
-           mlt_number(text[0], result->far_messages), time_of(text[1], network),
-           100 * (double)network / total, time_of(text[2], shared), 100 * (double)shared / total);
+           mlt_number(text[0], result->far_messages), sim_time_text(text[1], network),
+           100 * (double)network / total, sim_time_text(text[2], shared),
+           100 * (double)shared / total);
     for (uint32_t i = 0; i < result->links_count; i++) {
         const mlt_sim_link *link = &result->links[i];
         printf("    %5.1f %%  %-44s %s messages, %s\n", 100 * (double)link->busy_ps / total,
@@ -255,7 +256,8 @@ static void print_report(const mlt_source *source, const mlt_sim_result *result)
            mlt_bytes(text[1], result->bytes));
     if (result->unexpected)
         printf("; %s came before their receives, which kept them waiting for %s in all",
-               mlt_number(text[2], result->unexpected), time_of(text[3], result->unexpected_ps));
+               mlt_number(text[2], result->unexpected),
+               sim_time_text(text[3], result->unexpected_ps));
     putchar('\n');
     if (sim_cluster)
         print_network(result, ideal);
@@ -291,7 +293,7 @@ static void table_row(const mlt_source *source, const mlt_sim_result *result, ui
     if (first_ps)
         snprintf(ratio, sizeof ratio, "%.3f", (double)result->total_ps / (double)first_ps);
     printf("%-32s %10s %12s %9s %12s %10s\n", source->name, mlt_number(text[0], result->ranks),
-           time_of(text[1], result->total_ps), ratio, mlt_number(text[2], result->messages),
+           sim_time_text(text[1], result->total_ps), ratio, mlt_number(text[2], result->messages),
            mlt_bytes(text[3], result->bytes));
 }
 

@@ -97,7 +97,7 @@ static void print_rates(const mlt_screen_view *now, const mlt_screen_view *befor
     uint64_t ms = ms_between(now, before);
     mlt_text line = {0};
     char n[MLT_NUMBER_BYTES];
-    mlt_live_line(&now->job, &now->sum, &before->sum, ms, &line);
+    mlt_live_status_line(&now->job, &now->sum, &before->sum, ms, &line);
     fprintf(out, "%s\n", line.text);
     mlt_text_free(&line);
     fprintf(out, "messages/s");
@@ -193,7 +193,7 @@ static int by_messages(const void *a, const void *b)
 
 static uint64_t grown(const uint64_t *now, const uint64_t *before)
 {
-    uint64_t sum = mlt_live_all(now), old = before ? mlt_live_all(before) : 0;
+    uint64_t sum = mlt_live_sum_distances(now), old = before ? mlt_live_sum_distances(before) : 0;
     return sum > old ? sum - old : 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Broadcast by pieces: the block is cut into P pieces, which are scattered down a binomial tree and
-// then gathered by all, around a ring or by doubling. A rank that has got the pieces of its subtree
-// with its own is not sent them again.
+// then gathered by all, around a ring or by doubling. Nobody sends a rank the pieces of its subtree
+// again: the scatter brought them.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
@@ -11,11 +11,11 @@ typedef struct pieces {
     mlt_goal_span buf;
     uint32_t v;         // the rank, counted from the root
     uint32_t size;      // of its subtree: it has pieces [v, v + size) once they are scattered
-    uint32_t scattered; // what brought them; NONE at the root
+    uint32_t scattered; // the receive that brought them; NONE at the root
 } pieces;
 
 // Pieces [low, high).
-static mlt_goal_span span_of(const pieces *p, uint32_t low, uint32_t high)
+static mlt_goal_span piece_span(const pieces *p, uint32_t low, uint32_t high)
 {
     return mlt_emit_pieces(p->e, p->buf, p->e->ranks, low, high);
 }
@@ -28,17 +28,17 @@ static pieces scatter(const mlt_emit *e)
                 .scattered = NONE};
     p.size = mlt_tree_size(p.v, e->ranks, 2);
     if (p.v)
-        p.scattered = mlt_emit_recv(e, span_of(&p, p.v, p.v + p.size),
+        p.scattered = mlt_emit_recv(e, piece_span(&p, p.v, p.v + p.size),
                                     mlt_emit_real(e, mlt_tree_parent(p.v, 2)), NONE);
     mlt_tree_child child = mlt_tree_children_end(p.v, e->ranks, 2);
     while (mlt_tree_back(&child))
-        mlt_emit_send(e, span_of(&p, child.v, child.v + child.size), mlt_emit_real(e, child.v),
+        mlt_emit_send(e, piece_span(&p, child.v, child.v + child.size), mlt_emit_real(e, child.v),
                       p.scattered);
     return p;
 }
 
 // Around the ring piece v - s goes to v + 1, unless that one has it: [v + 1, v + 1 + size).
-void mlt_alg_bcast_scatter_allgather(const mlt_emit *e)
+void mlt_alg_bcast_scatter_ring(const mlt_emit *e)
 {
     pieces p = scatter(e);
     uint32_t v = p.v, recv = NONE;
@@ -48,15 +48,15 @@ void mlt_alg_bcast_scatter_allgather(const mlt_emit *e)
         uint32_t give = mlt_emit_down(e, v, s), take = mlt_emit_down(e, before, s);
         bool mine = give >= v && give - v < p.size;
         if (give < next || give - next >= next_size)
-            mlt_emit_send(e, span_of(&p, give, give + 1), mlt_emit_real(e, next),
+            mlt_emit_send(e, piece_span(&p, give, give + 1), mlt_emit_real(e, next),
                           mine ? p.scattered : recv);
         if (take < v || take - v >= p.size)
-            recv = mlt_emit_recv(e, span_of(&p, take, take + 1), mlt_emit_real(e, before), NONE);
+            recv = mlt_emit_recv(e, piece_span(&p, take, take + 1), mlt_emit_real(e, before), NONE);
     }
 }
 
-// Pairs at a distance of 1, 2, 4, ... exchange what their groups have. A send waits for the send
-// and the receive before it, which waited for the rest.
+// Recursive doubling, for powers of two only: pairs at a distance of 1, 2, 4, ... exchange what their
+// groups have. A send waits for the last send and receive, and so for all before them.
 void mlt_alg_bcast_scatter_doubling(const mlt_emit *e)
 {
     pieces p = scatter(e);
@@ -65,12 +65,12 @@ void mlt_alg_bcast_scatter_doubling(const mlt_emit *e)
         uint32_t other = v ^ step, mine = v & ~(step - 1), theirs = other & ~(step - 1);
         uint32_t partner = mlt_emit_real(e, other);
         if (other && step > (other & -other) - 1) { // it has less than the group
-            uint32_t send = mlt_emit_send(e, span_of(&p, mine, mine + step), partner, sent);
+            uint32_t send = mlt_emit_send(e, piece_span(&p, mine, mine + step), partner, sent);
             mlt_emit_after(e, send, got);
             if (step >= p.size)
                 sent = send;
         }
         if (v && step >= p.size)
-            got = mlt_emit_recv(e, span_of(&p, theirs, theirs + step), partner, NONE);
+            got = mlt_emit_recv(e, piece_span(&p, theirs, theirs + step), partner, NONE);
     }
 }

@@ -13,27 +13,27 @@
 #include "coll/alg/hosts/stage.h"
 
 typedef struct crossing {
-    mlt_levels l;
+    mlt_hierarchy l;
     const uint32_t *ranks; // of this host
     uint64_t *hosts;       // [hosts + 1] weights of the hosts before
     uint64_t *here;        // [here + 1] weights of the host's ranks before
     uint64_t all;          // weights of all
 } crossing;
 
-static uint64_t weight_before(const mlt_levels *l, uint32_t rank)
+static uint64_t weight_before(const mlt_hierarchy *l, uint32_t rank)
 {
     const uint64_t *starts = l->e->shape->starts;
     return starts ? starts[rank] : rank;
 }
 
-static uint64_t weight(const mlt_levels *l, uint32_t rank)
+static uint64_t weight(const mlt_hierarchy *l, uint32_t rank)
 {
     return weight_before(l, rank + 1) - weight_before(l, rank);
 }
 
 static crossing alltoall_begin(const mlt_emit *e)
 {
-    crossing x = {.l = mlt_levels_begin(e, MLT_LEADER_FIRST)};
+    crossing x = {.l = mlt_hierarchy_begin(e, MLT_LEADER_FIRST)};
     const mlt_coll_hosts *map = x.l.map;
     x.ranks = map->rank + map->first[x.l.host];
     x.hosts = mlt_take(map->hosts + 1ull, sizeof *x.hosts);
@@ -50,7 +50,7 @@ static crossing alltoall_begin(const mlt_emit *e)
 
 static void alltoall_end(crossing *x)
 {
-    mlt_levels_end(&x->l);
+    mlt_hierarchy_end(&x->l);
     free(x->hosts);
     free(x->here);
 }
@@ -109,13 +109,13 @@ static uint32_t alltoall_exchange(const crossing *x, mlt_goal_span from, mlt_goa
     uint64_t bytes = x->here[x->l.here] * x->all * x->l.e->n;
     mlt_goal_span out = mlt_emit_buffer(x->l.e, "tmp_leave", bytes);
     mlt_goal_span in = mlt_emit_buffer(x->l.e, "tmp_arrive", bytes);
-    mlt_levels_stage stage = {.collective = MLT_COLL_ALLTOALL,
-                              .count = x->l.e->shape->count,
-                              .starts = x->hosts,
-                              .in = out,
-                              .out = in,
-                              .after = alltoall_leave(x, out, from, after)};
-    return arrive(x, to, in, mlt_levels_between(&x->l, &stage));
+    mlt_hierarchy_stage stage = {.collective = MLT_COLL_ALLTOALL,
+                                 .count = x->l.e->shape->count,
+                                 .starts = x->hosts,
+                                 .in = out,
+                                 .out = in,
+                                 .after = alltoall_leave(x, out, from, after)};
+    return arrive(x, to, in, mlt_hierarchy_between(&x->l, &stage));
 }
 
 void mlt_alg_alltoall_hosts(const mlt_emit *e)
@@ -128,23 +128,23 @@ void mlt_alg_alltoall_hosts(const mlt_emit *e)
         alltoall_end(&x);
         return;
     }
-    bool leads = mlt_levels_leads(&x.l);
+    bool leads = mlt_hierarchy_leads(&x.l);
     mlt_goal_span ranks = leads ? mlt_emit_buffer(e, "tmp_ranks", bytes) : out;
     uint64_t *starts = mlt_take(x.l.here + 1ull, sizeof *starts);
     for (uint32_t i = 0; i <= x.l.here; i++)
         starts[i] = x.here[i] * x.all * e->shape->count;
-    mlt_levels_stage stage = {.collective = MLT_COLL_GATHER,
-                              .starts = starts,
-                              .root = x.l.leader,
-                              .in = in,
-                              .out = ranks,
-                              .after = NONE};
-    stage.after = mlt_levels_here(&x.l, &stage);
+    mlt_hierarchy_stage stage = {.collective = MLT_COLL_GATHER,
+                                 .starts = starts,
+                                 .root = x.l.leader,
+                                 .in = in,
+                                 .out = ranks,
+                                 .after = NONE};
+    stage.after = mlt_hierarchy_here(&x.l, &stage);
     stage.after = leads ? alltoall_exchange(&x, ranks, ranks, stage.after) : (uint32_t)NONE;
     stage.collective = MLT_COLL_SCATTER;
     stage.in = ranks;
     stage.out = out;
-    mlt_levels_here(&x.l, &stage);
+    mlt_hierarchy_here(&x.l, &stage);
     free(starts);
     alltoall_end(&x);
 }

@@ -8,7 +8,7 @@
 #include "coll/alg/hosts/stage.h"
 
 typedef struct blocks {
-    mlt_levels l;
+    mlt_hierarchy l;
     uint64_t *hosts, *here; // starts
     bool root, leads, in_place;
     bool alike; // the order of hosts is that of ranks
@@ -16,11 +16,11 @@ typedef struct blocks {
 
 static blocks blocks_begin(const mlt_emit *e, mlt_leader leader)
 {
-    blocks b = {.l = mlt_levels_begin(e, leader)};
-    b.hosts = mlt_levels_starts(&b.l);
-    b.here = mlt_levels_starts_here(&b.l);
+    blocks b = {.l = mlt_hierarchy_begin(e, leader)};
+    b.hosts = mlt_hierarchy_starts(&b.l);
+    b.here = mlt_hierarchy_starts_here(&b.l);
     b.root = e->rank == e->shape->root;
-    b.leads = mlt_levels_leads(&b.l);
+    b.leads = mlt_hierarchy_leads(&b.l);
     b.in_place = e->shape->in_place;
     b.alike = b.l.map->contiguous;
     return b;
@@ -28,7 +28,7 @@ static blocks blocks_begin(const mlt_emit *e, mlt_leader leader)
 
 static void blocks_end(blocks *b)
 {
-    mlt_levels_end(&b->l);
+    mlt_hierarchy_end(&b->l);
     free(b->hosts);
     free(b->here);
 }
@@ -48,16 +48,16 @@ static mlt_goal_span own_part(const blocks *b, mlt_goal_span all)
 static uint32_t stage_here(const blocks *b, mlt_collective collective, mlt_goal_span in,
                            mlt_goal_span out, bool in_place, uint32_t after)
 {
-    return mlt_levels_here(
-        &b->l, &(mlt_levels_stage){collective, 0, b->here, b->l.leader, in_place, in, out, after});
+    return mlt_hierarchy_here(&b->l, &(mlt_hierarchy_stage){collective, 0, b->here, b->l.leader,
+                                                            in_place, in, out, after});
 }
 
 static uint32_t stage_between(const blocks *b, mlt_collective collective, mlt_goal_span in,
                               mlt_goal_span out, bool in_place, uint32_t after)
 {
     uint32_t root = b->l.map->of[b->l.e->shape->root];
-    return mlt_levels_between(
-        &b->l, &(mlt_levels_stage){collective, 0, b->hosts, root, in_place, in, out, after});
+    return mlt_hierarchy_between(
+        &b->l, &(mlt_hierarchy_stage){collective, 0, b->hosts, root, in_place, in, out, after});
 }
 
 // Brings the blocks of this host into `part`, on its leader. `own`: the rank's block; `there`: it
@@ -92,7 +92,7 @@ void mlt_alg_gather_hosts(const mlt_emit *e)
         done = stage_between(&b, MLT_COLL_GATHER, part, all, b.root, done);
 
     if (b.root && !b.alike)
-        mlt_levels_to_ranks(&b.l, out, all, in_place ? e->rank : (uint32_t)NONE, done);
+        mlt_hierarchy_to_ranks(&b.l, out, all, in_place ? e->rank : (uint32_t)NONE, done);
     blocks_end(&b);
 }
 
@@ -122,7 +122,7 @@ void mlt_alg_scatter_hosts(const mlt_emit *e)
         own = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank));
     if (b.root && !b.alike) {
         all = mlt_emit_buffer(e, "tmp_all", mlt_emit_all(e));
-        done = mlt_levels_to_hosts(&b.l, all, in, NONE);
+        done = mlt_hierarchy_to_hosts(&b.l, all, in, NONE);
     }
     mlt_goal_span part = b.root                    ? own_part(&b, all)
                          : b.leads && b.l.here > 1 ? mlt_emit_buffer(e, "tmp_host", bytes_here(&b))
@@ -155,15 +155,15 @@ void mlt_alg_allgather_hosts(const mlt_emit *e)
     } else if (!there) {
         done = NONE; // what comes does not hinder what goes from elsewhere
     }
-    mlt_levels_stage spread = {.collective = MLT_COLL_BCAST,
-                               .count = b.hosts[b.l.map->hosts],
-                               .root = b.l.leader,
-                               .out = all,
-                               .after = done};
+    mlt_hierarchy_stage spread = {.collective = MLT_COLL_BCAST,
+                                  .count = b.hosts[b.l.map->hosts],
+                                  .root = b.l.leader,
+                                  .out = all,
+                                  .after = done};
     if (b.l.here > 1)
-        done = mlt_levels_here(&b.l, &spread);
+        done = mlt_hierarchy_here(&b.l, &spread);
     if (!b.alike)
-        mlt_levels_to_ranks(&b.l, out, all, b.in_place ? e->rank : (uint32_t)NONE, done);
+        mlt_hierarchy_to_ranks(&b.l, out, all, b.in_place ? e->rank : (uint32_t)NONE, done);
     blocks_end(&b);
 }
 
@@ -181,17 +181,17 @@ void mlt_alg_reduce_scatter_hosts(const mlt_emit *e)
             sum = mlt_emit_buffer(e, "tmp_sum", all);
             part = mlt_emit_buffer(e, "tmp_host", bytes_here(&b));
         }
-        mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE,
-                                  .count = all / e->element,
-                                  .root = b.l.leader,
-                                  .in = in,
-                                  .out = sum,
-                                  .after = NONE};
-        done = mlt_levels_here(&b.l, &stage);
+        mlt_hierarchy_stage stage = {.collective = MLT_COLL_REDUCE,
+                                     .count = all / e->element,
+                                     .root = b.l.leader,
+                                     .in = in,
+                                     .out = sum,
+                                     .after = NONE};
+        done = mlt_hierarchy_here(&b.l, &stage);
     }
     if (b.leads && !b.alike) {
         mlt_goal_span ordered = mlt_emit_buffer(e, "tmp_all", all);
-        done = mlt_levels_to_hosts(&b.l, ordered, sum, done);
+        done = mlt_hierarchy_to_hosts(&b.l, ordered, sum, done);
         sum = ordered;
     }
     if (b.leads)

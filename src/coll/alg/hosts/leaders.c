@@ -16,7 +16,7 @@
 #include "coll/alg/operands.h"
 
 // Where the pieces of a host's ranks begin, in elements; those that lead nothing have none.
-static uint64_t *pieces_of(const mlt_levels *l)
+static uint64_t *pieces_of(const mlt_hierarchy *l)
 {
     uint64_t *starts = mlt_take(l->here + 1ull, sizeof *starts), count = l->e->shape->count;
     uint32_t leaders = l->map->fewest;
@@ -26,7 +26,7 @@ static uint64_t *pieces_of(const mlt_levels *l)
 }
 
 // The leaders of the rank's number.
-static void lead(mlt_levels *l)
+static void lead(mlt_hierarchy *l)
 {
     for (uint32_t h = 0; h < l->map->hosts; h++)
         l->leaders[h] = l->map->rank[l->map->first[h] + l->own];
@@ -34,40 +34,40 @@ static void lead(mlt_levels *l)
 
 void mlt_alg_allreduce_leaders(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_FIRST);
+    mlt_hierarchy l = mlt_hierarchy_begin(e, MLT_LEADER_FIRST);
     mlt_operands o = mlt_operands_begin(e, true);
     uint64_t *starts = pieces_of(&l), element = e->element;
     mlt_goal_span piece = mlt_emit_part(o.out, starts[l.own] * element,
                                         (starts[l.own + 1] - starts[l.own]) * element);
     // What is reduced is still being sent from `out` if it is in place.
     mlt_goal_span sum = o.in_place ? mlt_emit_buffer(e, "tmp_sum", piece.size) : piece;
-    mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
-                              .starts = starts,
-                              .in = o.in,
-                              .out = sum,
-                              .after = NONE};
-    stage.after = mlt_levels_here(&l, &stage);
+    mlt_hierarchy_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
+                                 .starts = starts,
+                                 .in = o.in,
+                                 .out = sum,
+                                 .after = NONE};
+    stage.after = mlt_hierarchy_here(&l, &stage);
     if (l.own < l.map->fewest) {
         lead(&l);
-        mlt_levels_stage between = {.collective = MLT_COLL_ALLREDUCE,
-                                    .count = piece.size / element,
-                                    .in_place = !o.in_place,
-                                    .in = sum,
-                                    .out = piece,
-                                    .after = stage.after};
-        stage.after = mlt_levels_between(&l, &between);
+        mlt_hierarchy_stage between = {.collective = MLT_COLL_ALLREDUCE,
+                                       .count = piece.size / element,
+                                       .in_place = !o.in_place,
+                                       .in = sum,
+                                       .out = piece,
+                                       .after = stage.after};
+        stage.after = mlt_hierarchy_between(&l, &between);
     }
     stage.collective = MLT_COLL_ALLGATHER;
     stage.in_place = true;
     stage.out = o.out;
-    mlt_levels_here(&l, &stage);
+    mlt_hierarchy_here(&l, &stage);
     free(starts);
-    mlt_levels_end(&l);
+    mlt_hierarchy_end(&l);
 }
 
 const char *mlt_alg_leaders_refuses(const mlt_coll_shape *shape)
 {
-    const char *why = mlt_levels_refuses(shape);
+    const char *why = mlt_hierarchy_refuses(shape);
     return why ? why : shape->hosts->fewest < 2 ? "a host has only one of its ranks" : NULL;
 }
 
@@ -77,36 +77,36 @@ const char *mlt_alg_leaders_refuses(const mlt_coll_shape *shape)
 // leaders gather what they got.
 void mlt_alg_bcast_leaders(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_ROOT);
+    mlt_hierarchy l = mlt_hierarchy_begin(e, MLT_LEADER_ROOT);
     mlt_goal_span buf = mlt_emit_buffer(e, "buf", e->n);
     uint64_t *starts = pieces_of(&l), element = e->element;
     mlt_goal_span piece =
         mlt_emit_part(buf, starts[l.own] * element, (starts[l.own + 1] - starts[l.own]) * element);
     bool home = l.host == l.map->of[e->shape->root];
-    mlt_levels_stage stage = {.collective = MLT_COLL_BCAST,
-                              .count = e->shape->count,
-                              .root = l.leader,
-                              .out = buf,
-                              .after = NONE};
+    mlt_hierarchy_stage stage = {.collective = MLT_COLL_BCAST,
+                                 .count = e->shape->count,
+                                 .root = l.leader,
+                                 .out = buf,
+                                 .after = NONE};
     if (home)
-        stage.after = mlt_levels_here(&l, &stage);
+        stage.after = mlt_hierarchy_here(&l, &stage);
     if (l.own < l.map->fewest) {
         lead(&l);
         stage.count = piece.size / element;
         stage.root = l.map->of[e->shape->root];
         stage.out = piece;
         stage.after = e->rank == e->shape->root ? (uint32_t)NONE : stage.after;
-        stage.after = mlt_levels_between(&l, &stage);
+        stage.after = mlt_hierarchy_between(&l, &stage);
     }
-    mlt_levels_stage gather = {.collective = MLT_COLL_ALLGATHER,
-                               .starts = starts,
-                               .in_place = true,
-                               .out = buf,
-                               .after = stage.after};
+    mlt_hierarchy_stage gather = {.collective = MLT_COLL_ALLGATHER,
+                                  .starts = starts,
+                                  .in_place = true,
+                                  .out = buf,
+                                  .after = stage.after};
     if (!home)
-        mlt_levels_here(&l, &gather);
+        mlt_hierarchy_here(&l, &gather);
     free(starts);
-    mlt_levels_end(&l);
+    mlt_hierarchy_end(&l);
 }
 
 // ---- reduce_scatter
@@ -114,20 +114,20 @@ void mlt_alg_bcast_leaders(const mlt_emit *e)
 // Column c has the blocks of the ranks whose numbers on their hosts are c, c + L, c + 2L, ..., with L
 // leaders a host: host by host, ascending on each.
 typedef struct columns {
-    mlt_levels l;
+    mlt_hierarchy l;
     uint32_t count;
     uint64_t *starts; // [here + 1] columns, in elements; empty from L on
     uint64_t *hosts;  // [hosts + 1] the own column's
 } columns;
 
-static uint64_t leaders_elements(const mlt_levels *l, uint32_t rank)
+static uint64_t leaders_elements(const mlt_hierarchy *l, uint32_t rank)
 {
     return mlt_emit_bytes(l->e, rank) / l->e->element;
 }
 
 static columns columns_of(const mlt_emit *e)
 {
-    columns c = {.l = mlt_levels_begin(e, MLT_LEADER_FIRST)};
+    columns c = {.l = mlt_hierarchy_begin(e, MLT_LEADER_FIRST)};
     const mlt_coll_hosts *map = c.l.map;
     c.count = map->fewest;
     c.starts = mlt_take(c.l.here + 1ull, sizeof *c.starts);
@@ -147,7 +147,7 @@ static columns columns_of(const mlt_emit *e)
 
 static void columns_end(columns *c)
 {
-    mlt_levels_end(&c->l);
+    mlt_hierarchy_end(&c->l);
     free(c->starts);
     free(c->hosts);
 }
@@ -173,7 +173,7 @@ static uint32_t to_columns(const columns *c, mlt_goal_span to, mlt_goal_span fro
 // The blocks of the host's ranks in the leader's column go to them.
 static void hand_out(const columns *c, mlt_goal_span part, mlt_goal_span out, uint32_t after)
 {
-    const mlt_levels *l = &c->l;
+    const mlt_hierarchy *l = &c->l;
     const uint32_t *ranks = l->map->rank + l->map->first[l->host];
     uint64_t at = 0;
     for (uint32_t i = l->own; i < l->here; i += c->count) {
@@ -198,18 +198,18 @@ void mlt_alg_reduce_scatter_leaders(const mlt_emit *e)
     column = mlt_emit_buffer(e, "tmp_column", own * e->element);
     if (leads && c.l.own + c.count < c.l.here)
         part = mlt_emit_buffer(e, "tmp_host", mine * e->element);
-    mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
-                              .starts = c.starts,
-                              .in = ordered,
-                              .out = column,
-                              .after = to_columns(&c, ordered, in)};
-    stage.after = mlt_levels_here(&c.l, &stage);
+    mlt_hierarchy_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
+                                 .starts = c.starts,
+                                 .in = ordered,
+                                 .out = column,
+                                 .after = to_columns(&c, ordered, in)};
+    stage.after = mlt_hierarchy_here(&c.l, &stage);
     if (leads) {
         lead(&c.l);
         stage.starts = c.hosts;
         stage.in = column;
         stage.out = part;
-        hand_out(&c, part, out, mlt_levels_between(&c.l, &stage));
+        hand_out(&c, part, out, mlt_hierarchy_between(&c.l, &stage));
     } else {
         const uint32_t *ranks = c.l.map->rank + c.l.map->first[c.l.host];
         mlt_emit_recv(e, out, ranks[c.l.own % c.count], NONE);

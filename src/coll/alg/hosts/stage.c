@@ -10,7 +10,7 @@
 #include "coll/alg/part.h"
 #include "coll/choose.h"
 
-// What mlt_levels_tell puts into shape.user: the stages say themselves what they are.
+// What mlt_hierarchy_tell puts into shape.user: the stages say themselves what they are.
 typedef struct notes {
     char *text;
     size_t size;
@@ -28,11 +28,11 @@ static uint32_t leader_of(const mlt_coll_hosts *map, uint32_t host, mlt_leader l
     return map->rank[map->first[host]];
 }
 
-mlt_levels mlt_levels_begin(const mlt_emit *e, mlt_leader leader)
+mlt_hierarchy mlt_hierarchy_begin(const mlt_emit *e, mlt_leader leader)
 {
     const mlt_coll_hosts *map = e->shape->hosts;
     mlt_assert(map && map->ranks == e->ranks);
-    mlt_levels l = {.e = e, .map = map, .host = map->of[e->rank], .own = map->index[e->rank]};
+    mlt_hierarchy l = {.e = e, .map = map, .host = map->of[e->rank], .own = map->index[e->rank]};
     l.here = mlt_coll_hosts_size(map, l.host);
     l.leaders = mlt_take(map->hosts, sizeof *l.leaders);
     for (uint32_t h = 0; h < map->hosts; h++)
@@ -41,7 +41,7 @@ mlt_levels mlt_levels_begin(const mlt_emit *e, mlt_leader leader)
     return l;
 }
 
-void mlt_levels_end(mlt_levels *l)
+void mlt_hierarchy_end(mlt_hierarchy *l)
 {
     free(l->leaders);
 }
@@ -49,7 +49,7 @@ void mlt_levels_end(mlt_levels *l)
 // ---- stages
 
 // Blocks that turn out to be alike are said so: more algorithms can serve them.
-static void simplify(mlt_levels_stage *s, uint32_t ranks)
+static void simplify(mlt_hierarchy_stage *s, uint32_t ranks)
 {
     const uint64_t *starts = s->starts;
     for (uint32_t r = 0; r < ranks && starts; r++)
@@ -62,13 +62,13 @@ static void simplify(mlt_levels_stage *s, uint32_t ranks)
     s->starts = NULL;
 }
 
-static uint64_t stage_mean_of(const mlt_levels_stage *s, uint32_t ranks)
+static uint64_t stage_mean_of(const mlt_hierarchy_stage *s, uint32_t ranks)
 {
     uint64_t mean = s->starts ? s->starts[ranks] / ranks : s->count;
     return s->starts && s->collective == MLT_COLL_ALLTOALL ? mean * mean * s->count : mean;
 }
 
-static mlt_coll_question stage_question_of(const mlt_levels *l, const mlt_levels_stage *s,
+static mlt_coll_question stage_question_of(const mlt_hierarchy *l, const mlt_hierarchy_stage *s,
                                            uint32_t ranks, mlt_coll_reach reach)
 {
     const mlt_coll_shape *shape = l->e->shape;
@@ -103,7 +103,7 @@ static void stage_note(const notes *n, const mlt_coll_alg *alg, mlt_coll_reach r
         snprintf(n->text + length, n->size - length, "%s%s", length ? ", " : "", words);
 }
 
-static uint32_t stage_emit(const mlt_levels *l, mlt_levels_stage s, mlt_coll_reach reach,
+static uint32_t stage_emit(const mlt_hierarchy *l, mlt_hierarchy_stage s, mlt_coll_reach reach,
                            uint32_t ranks, mlt_coll_part *part)
 {
     char why[256];
@@ -127,13 +127,13 @@ static uint32_t stage_emit(const mlt_levels *l, mlt_levels_stage s, mlt_coll_rea
     return mlt_coll_part_emit(l->e->program, l->e->slot, part, choice.alg, &shape);
 }
 
-uint32_t mlt_levels_here(const mlt_levels *l, const mlt_levels_stage *s)
+uint32_t mlt_hierarchy_here(const mlt_hierarchy *l, const mlt_hierarchy_stage *s)
 {
     mlt_coll_part part = {.map = l->map->rank + l->map->first[l->host], .self = l->own};
     return stage_emit(l, *s, MLT_REACH_HOST, l->here, &part);
 }
 
-uint32_t mlt_levels_between(const mlt_levels *l, const mlt_levels_stage *s)
+uint32_t mlt_hierarchy_between(const mlt_hierarchy *l, const mlt_hierarchy_stage *s)
 {
     mlt_coll_part part = {.map = l->leaders, .self = l->host};
     return stage_emit(l, *s, MLT_REACH_NETWORK, l->map->hosts, &part);
@@ -142,13 +142,13 @@ uint32_t mlt_levels_between(const mlt_levels *l, const mlt_levels_stage *s)
 // ---- blocks
 
 // Elements of a rank's block.
-static uint64_t stage_elements(const mlt_levels *l, uint32_t rank)
+static uint64_t stage_elements(const mlt_hierarchy *l, uint32_t rank)
 {
     const uint64_t *starts = l->e->shape->starts;
     return starts ? starts[rank + 1] - starts[rank] : l->e->shape->count;
 }
 
-static uint64_t *starts_of(const mlt_levels *l, const uint32_t *ranks, const uint32_t *ends,
+static uint64_t *starts_of(const mlt_hierarchy *l, const uint32_t *ranks, const uint32_t *ends,
                            uint32_t count)
 {
     uint64_t *starts = mlt_take(count + 1ull, sizeof *starts);
@@ -161,18 +161,18 @@ static uint64_t *starts_of(const mlt_levels *l, const uint32_t *ranks, const uin
     return starts;
 }
 
-uint64_t *mlt_levels_starts(const mlt_levels *l)
+uint64_t *mlt_hierarchy_starts(const mlt_hierarchy *l)
 {
     return starts_of(l, l->map->rank, l->map->first, l->map->hosts);
 }
 
-uint64_t *mlt_levels_starts_here(const mlt_levels *l)
+uint64_t *mlt_hierarchy_starts_here(const mlt_hierarchy *l)
 {
     return starts_of(l, l->map->rank + l->map->first[l->host], NULL, l->here);
 }
 
 // Runs of ranks that follow each other in both orders are one copy.
-static uint32_t reorder(const mlt_levels *l, mlt_goal_span to, mlt_goal_span from, bool to_hosts,
+static uint32_t reorder(const mlt_hierarchy *l, mlt_goal_span to, mlt_goal_span from, bool to_hosts,
                         uint32_t but, uint32_t after)
 {
     const mlt_coll_hosts *map = l->map;
@@ -194,21 +194,21 @@ static uint32_t reorder(const mlt_levels *l, mlt_goal_span to, mlt_goal_span fro
     return end;
 }
 
-uint32_t mlt_levels_to_hosts(const mlt_levels *l, mlt_goal_span to, mlt_goal_span from,
-                             uint32_t after)
+uint32_t mlt_hierarchy_to_hosts(const mlt_hierarchy *l, mlt_goal_span to, mlt_goal_span from,
+                                uint32_t after)
 {
     return reorder(l, to, from, true, NONE, after);
 }
 
-uint32_t mlt_levels_to_ranks(const mlt_levels *l, mlt_goal_span to, mlt_goal_span from,
-                             uint32_t but, uint32_t after)
+uint32_t mlt_hierarchy_to_ranks(const mlt_hierarchy *l, mlt_goal_span to, mlt_goal_span from,
+                                uint32_t but, uint32_t after)
 {
     return reorder(l, to, from, false, but, after);
 }
 
 // ---- the table's
 
-const char *mlt_levels_refuses(const mlt_coll_shape *shape)
+const char *mlt_hierarchy_refuses(const mlt_coll_shape *shape)
 {
     const mlt_coll_hosts *map = shape->hosts;
     return !map             ? "it is for ranks on several hosts"
@@ -222,7 +222,8 @@ const char *mlt_levels_refuses(const mlt_coll_shape *shape)
                : NULL;
 }
 
-bool mlt_levels_tell(const mlt_coll_alg *alg, const mlt_coll_shape *shape, char *text, size_t size)
+bool mlt_hierarchy_tell(const mlt_coll_alg *alg, const mlt_coll_shape *shape, char *text,
+                        size_t size)
 {
     if (!alg->uses_hosts || !shape->hosts || (alg->refuses && alg->refuses(shape)))
         return false;

@@ -192,12 +192,12 @@ static void test_told(void)
     mlt_coll_shape shape = {.ranks = 4, .count = 1, .op = MLT_OP_SUM, .hosts = map};
     char text[200];
     snprintf(now_testing, sizeof now_testing, "what is told");
-    CHECK(mlt_levels_tell(alg_named("allreduce.hosts"), &shape, text, sizeof text));
+    CHECK(mlt_hierarchy_tell(alg_named("allreduce.hosts"), &shape, text, sizeof text));
     CHECK(strcmp(text, "reduce.binomial on each host, allreduce.recursive_doubling between hosts, "
                        "bcast.binomial on each host") == 0);
-    CHECK(mlt_levels_tell(alg_named("scan.hosts"), &shape, text, sizeof text));
+    CHECK(mlt_hierarchy_tell(alg_named("scan.hosts"), &shape, text, sizeof text));
     CHECK(strstr(text, "exscan.recursive_doubling between hosts"));
-    CHECK(!mlt_levels_tell(alg_named("allreduce.ring"), &shape, text, sizeof text));
+    CHECK(!mlt_hierarchy_tell(alg_named("allreduce.ring"), &shape, text, sizeof text));
     mlt_coll_hosts_free(map);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduction from any ranks to any others: Aspen's algorithm, see reduce_to.h. What is combined
-// depends on the load, so the operation must commute; all receivers get the same bits.
+// Reduction from a set of ranks to another set, which balances several reductions that overlap: the
+// algorithm of the language Aspen, see reduce_to.h. The order of combining depends on the load, so
+// the operation must commute. All receivers get the same bits.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/reduce_to.h"
 
