@@ -138,6 +138,9 @@ int mlt_loop_new(void)
         close(loop.clock);
     }
     loop.timers = NULL;
+    loop.turning = false; // a child that was forked within a turn begins its own
+    loop.spent = NULL;
+    loop.spent_count = loop.spent_room = 0;
     loop.fd = epoll_create1(EPOLL_CLOEXEC);
     loop.clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN};
