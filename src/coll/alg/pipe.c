@@ -7,23 +7,23 @@
 // Receives that are under way at once: so many blocks of memory a reduction takes at most.
 enum { SLOTS = 8 };
 
-typedef struct pipe {
+typedef struct pipeline {
     mlt_tree tree[2];
     uint32_t trees;
     bool cut; // into segments; else the block goes as a whole
-} pipe;
+} pipeline;
 
 // radix: if the algorithm has one and the shape says none.
-static pipe pipe_of(const mlt_emit *e, uint32_t root, uint32_t radix)
+static pipeline pipe_of(const mlt_emit *e, uint32_t root, uint32_t radix)
 {
     const mlt_tree_shape *tree = e->alg->tree;
     if (!e->alg->uses_radix)
         radix = 2;
     else if (e->shape->radix)
         radix = e->shape->radix;
-    return (pipe){{{tree, e->ranks, root, radix}, {tree->other, e->ranks, root, radix}},
-                  tree->other ? 2 : 1,
-                  e->alg->uses_segment};
+    return (pipeline){{{tree, e->ranks, root, radix}, {tree->other, e->ranks, root, radix}},
+                      tree->other ? 2 : 1,
+                      e->alg->uses_segment};
 }
 
 static uint32_t parent_of(const mlt_tree *t, uint32_t rank)
@@ -36,12 +36,12 @@ static uint32_t child_of(const mlt_tree *t, uint32_t rank, uint32_t i)
     return t->shape->child(t, rank, i);
 }
 
-static uint64_t segments(const mlt_emit *e, const pipe *p)
+static uint64_t segments(const mlt_emit *e, const pipeline *p)
 {
     return p->cut ? mlt_emit_segments(e) : 1;
 }
 
-static mlt_goal_span segment(const mlt_emit *e, const pipe *p, mlt_goal_span block, uint64_t s)
+static mlt_goal_span segment(const mlt_emit *e, const pipeline *p, mlt_goal_span block, uint64_t s)
 {
     return p->cut ? mlt_emit_segment(e, block, s) : mlt_emit_part(block, 0, e->n);
 }
@@ -92,7 +92,7 @@ uint32_t mlt_pipe_combine(const mlt_emit *e, const mlt_tree *tree, mlt_goal_span
 }
 
 // Memory for what comes from children: as much as the tree with most of them needs.
-static mlt_goal_span slots_memory(const mlt_emit *e, const pipe *p, bool in_place)
+static mlt_goal_span slots_memory(const mlt_emit *e, const pipeline *p, bool in_place)
 {
     uint32_t most = 0;
     for (uint32_t t = 0; t < p->trees; t++) {
@@ -107,7 +107,7 @@ static bool is_leaf(const mlt_tree *tree, uint32_t rank)
     return child_of(tree, rank, 0) == NONE;
 }
 
-static bool is_leaf_everywhere(const pipe *p, uint32_t rank)
+static bool is_leaf_everywhere(const pipeline *p, uint32_t rank)
 {
     for (uint32_t t = 0; t < p->trees; t++)
         if (!is_leaf(&p->tree[t], rank))
@@ -117,15 +117,15 @@ static bool is_leaf_everywhere(const pipe *p, uint32_t rank)
 
 void mlt_alg_bcast_pipe(const mlt_emit *e)
 {
-    pipe p = pipe_of(e, e->shape->root, mlt_tree_radix(e->shape));
+    pipeline p = pipe_of(e, e->shape->root, mlt_tree_radix(e->shape));
     mlt_goal_span buf = mlt_emit_buffer(e, "buf", e->n);
     for (uint64_t s = 0; s < segments(e, &p); s++)
         pipe_spread(e, &p.tree[s % p.trees], segment(e, &p, buf, s), NONE);
 }
 
 // Up the trees, building partial results in acc; and down again, if all are told.
-static void pipe_reduce(const mlt_emit *e, const pipe *p, const mlt_operands *o, mlt_goal_span acc,
-                        bool all)
+static void pipe_reduce(const mlt_emit *e, const pipeline *p, const mlt_operands *o,
+                        mlt_goal_span acc, bool all)
 {
     mlt_goal_span tmp = slots_memory(e, p, o->in_place);
     for (uint64_t s = 0; s < segments(e, p); s++) {
@@ -143,7 +143,7 @@ static void pipe_reduce(const mlt_emit *e, const pipe *p, const mlt_operands *o,
 
 void mlt_alg_reduce_pipe(const mlt_emit *e)
 {
-    pipe p = pipe_of(e, e->shape->root, mlt_tree_radix(e->shape));
+    pipeline p = pipe_of(e, e->shape->root, mlt_tree_radix(e->shape));
     bool root = e->rank == e->shape->root;
     mlt_operands o = mlt_operands_begin(e, root);
     mlt_goal_span acc = o.out;
@@ -157,7 +157,7 @@ void mlt_alg_reduce_pipe(const mlt_emit *e)
 // `out` is where partial results are built on the way up. Rank 0 is on top, or the middle one.
 void mlt_alg_allreduce_pipe(const mlt_emit *e)
 {
-    pipe p = pipe_of(e, e->alg->tree == &mlt_tree_in_order ? e->ranks / 2 : 0, 2);
+    pipeline p = pipe_of(e, e->alg->tree == &mlt_tree_in_order ? e->ranks / 2 : 0, 2);
     mlt_operands o = mlt_operands_begin(e, true);
     if (!mlt_operands_alone(e, &o))
         pipe_reduce(e, &p, &o, o.out, true);
