@@ -120,7 +120,9 @@ if(TARGET mpi_abi)
   install(FILES ${CMAKE_BINARY_DIR}/include/mpi.h DESTINATION include)
 endif()
 file(GLOB_RECURSE MLT_HEADERS RELATIVE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/*.h)
-list(REMOVE_ITEM MLT_HEADERS none ${MLT_HEADERS_WITHOUT})
+if(MLT_HEADERS_WITHOUT) # those of products that are not built
+  list(REMOVE_ITEM MLT_HEADERS ${MLT_HEADERS_WITHOUT})
+endif()
 foreach(HEADER IN LISTS MLT_HEADERS)
   # The build tree's include/ is what mpicc shows programs, so it holds the hand-written headers too.
   configure_file(${CMAKE_SOURCE_DIR}/include/${HEADER} ${CMAKE_BINARY_DIR}/include/${HEADER} COPYONLY)

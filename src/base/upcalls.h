@@ -58,7 +58,7 @@ typedef struct mlt_upcall_table {
     void (*event)(struct mlt_worker *worker, struct mlt_rank *rank, const struct mlt_event *event);
 
     // ---- fiber: the calling fiber of a watched worker is about to wait for something of csp, or
-    // for a window. Fills in what a event has for these.
+    // for a window. Fills in what an event has for these.
     void (*describe)(const struct mlt_wait *wait, struct mlt_event *event);
 
     // ---- p2p

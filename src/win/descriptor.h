@@ -6,9 +6,9 @@
 // A lock is held by any number of one class, or by one or many of the other:
 //
 //     a rank's own         SHARED: many; or EXCLUSIVE: one
-//     that of an domain    ALL: many (MPI_Win_lock_all); or ONE: many (exclusive locks of its ranks)
+//     that of a domain    ALL: many (MPI_Win_lock_all); or ONE: many (exclusive locks of its ranks)
 //
-// An domain is what shares memory: the workers of a host, or of a process if hosts do not share. A
+// A domain is what shares memory: the workers of a host, or of a process if hosts do not share. A
 // rank that locks another exclusively first takes ONE of that rank's domain, so that MPI_Win_lock_all
 // asks each domain once, and not each rank.
 //
@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 typedef enum mlt_win_class { MLT_WIN_SHARED, MLT_WIN_EXCLUSIVE } mlt_win_class;
-enum { MLT_WIN_ALL = MLT_WIN_SHARED, MLT_WIN_ONE = MLT_WIN_EXCLUSIVE }; // of an domain
+enum { MLT_WIN_ALL = MLT_WIN_SHARED, MLT_WIN_ONE = MLT_WIN_EXCLUSIVE }; // of a domain
 
 enum { MLT_WIN_GRANTED = 0x80 }; // in a node's `want`: it has left its queue with the lock
 
@@ -37,7 +37,7 @@ typedef struct mlt_win_lock {
     _Atomic uint64_t word;  // lock.c
     uint32_t head, tail;    // nodes that wait, while the word has the spin bit; 0: none
     _Atomic int32_t holder; // a rank's own: that of its last EXCLUSIVE one, for reports
-    _Atomic uint32_t guard; // mlt_win_guard_state; unused in an domain's
+    _Atomic uint32_t guard; // mlt_win_guard_state; unused in a domain's
 } mlt_win_lock;
 
 typedef struct mlt_win_descriptor {

@@ -53,7 +53,7 @@ static inline uint64_t mlt_win_lock_one(uint32_t class)
 typedef struct mlt_win_want {
     mlt_win_lock *lock;
     uint8_t class; // mlt_win_class
-    bool many;     // an domain's: several of class ONE may have it
+    bool many;     // a domain's: several of class ONE may have it
     // The one that asks holds another lock of the window. It does not wait for those that wait:
     // they may wait for it.
     bool holds;

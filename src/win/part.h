@@ -205,7 +205,7 @@ static inline mlt_win_block *mlt_win_block_of(mlt_win_part *part, mlt_win_peer *
     return (mlt_win_block *)peer->descriptors - 1;
 }
 
-// What the workers of an domain have in common: a job's host, or a process.
+// What the workers of a domain have in common: a job's host, or a process.
 uint32_t mlt_win_domain_of(const mlt_win_part *part, uint32_t place);
 
 // The lock of this domain.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The agents of other hosts that this process has started: by a remote shell each, whose standard
-// input and output are the channel (launch/hosts/frame.h). mpirun has a agents, and so has an agent
+// input and output are the channel (launch/hosts/frame.h). mpirun has such agents, and so has an agent
 // that has hosts below it.
 //
 // All hosts but mpirun's own are in one order, that of the plan. An agent is responsible for a
-// range of it: for its first host itself, and for the rest through a agents of its own. So a range
+// range of it: for its first host itself, and for the rest through agents of its own. So a range
 // says who is below whom, and where a frame goes.
 #pragma once
 

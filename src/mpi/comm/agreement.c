@@ -176,7 +176,7 @@ static uint32_t child_of(const mlt_members *members, uint32_t i)
     return has ? child : UINT32_MAX;
 }
 
-// By what a message names its sender: the same for all of the members.
+// By what a message names its sender: the same for all members.
 static int32_t agreement_name_of(const mlt_agreement *m, uint32_t place)
 {
     int32_t world = m->place.members->at[place].speaker;

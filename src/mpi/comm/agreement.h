@@ -68,7 +68,7 @@ typedef struct mlt_agreement_place {
     int tag;
     uint64_t key;  // tells agreements of one list apart
     bool wants_id; // the first worker of the members takes a context number for all
-    // Messages name their senders by their places in the members: nobody else sends in this context
+    // Messages name their senders by their places among the members: nobody else sends in this context
     // and with this tag. Otherwise by their ranks in the job.
     bool by_place;
     void (*finish)(mlt_agreement *agreement);

@@ -196,7 +196,7 @@ void mlt_tool_sessions_settle(mlt_tool *tool);
 // A call of the rank begins.
 void mlt_tool_sessions_called(mlt_tool *tool);
 
-// A event of the rank, for handles that want every one, and for registrations.
+// An event of the rank, for handles that want every one, and for registrations.
 void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_event *event);
 void mlt_tool_events_saw(mlt_tool *tool, const mlt_event *event);
 // The worker has to do with its first, second, ... worker of another host.

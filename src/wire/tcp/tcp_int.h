@@ -5,7 +5,7 @@
 //     worker ── queue ──┤ whoever can: writev ── TCP ── readv ── whoever can ├── mail ── worker
 //     worker ── queue ──┘ for the process pair                   └── mail ── worker
 //
-// A endpoint is what the workers of a process share. A pair is this process and one of another host;
+// An endpoint is what the workers of a process share. A pair is this process and one of another host;
 // it has a link (a connection), or two if both have dialled at the same time: then each side sends
 // by the one that it got first, and reads from both. A lane is one worker's part of a pair.
 //
@@ -123,7 +123,7 @@ void mlt_tcp_want(tcp_pair *pair);
 
 // retire.c: what ended processes of other jobs leave. With the endpoint's lock.
 void mlt_tcp_tidy(tcp_worker *me);
-extern tcp_link mlt_tcp_vacant; // of a entry or number that has no link: shut, and of no pair
+extern tcp_link mlt_tcp_vacant; // of an entry or number that has no link: shut, and of no pair
 
 // out.c
 bool mlt_tcp_pending(tcp_pair *pair);   // something is to be written
