@@ -495,7 +495,7 @@ def other_processor():
 # The build tree of a stage: its preset, the targets (none: all), options of CMake.
 TREES = {
     "asan": lambda: ("asan", [*ENGINE_TARGETS, *tests_of(ASAN_LAYERS)], ["-DMLT_TEST_TIMEOUT=240"]),
-    "tsan": lambda: ("tsan", [*ENGINE_TARGETS, *tests_of(["wire", "p2p"]), "fiber_gate", "trace_tracer"], ["-DMLT_TEST_TIMEOUT=240"]),
+    "tsan": lambda: ("tsan", [*ENGINE_TARGETS, *tests_of(["wire", "p2p"]), "fiber_gate", "os_symbols", "trace_tracer"], ["-DMLT_TEST_TIMEOUT=240"]),
     "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "fiber_delegate", "csp_net_remote"], []),
     "cross": lambda: (f"cross-{other_processor()}", ["mpi_abi", *tests_of(CROSS_LAYERS)], ["-DMLT_TEST_TIMEOUT=240", "-DMLT_OPTIMIZE=-O1 -g1"]),
 }
@@ -526,7 +526,7 @@ def stage_tsan(stage, quick):
     if trees.wait(stage):
         stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without=f"wire_ring|p2p_match$|fuzz_far|{MODEL}")  # one thread
         # A race is seen when two accesses meet once, so a fourth of the ring's messages does: its shapes and seeds are all there.
-        for name, *arguments in (["fiber_gate"], ["trace_tracer"], ["wire_ring", "4"]):
+        for name, *arguments in (["fiber_gate"], ["os_symbols"], ["trace_tracer"], ["wire_ring", "4"]):
             status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test" / name, *arguments], 240)
             if status == 0:
                 stage.passed += 1

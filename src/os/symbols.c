@@ -4,7 +4,9 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -14,27 +16,26 @@
 
 #include "os/os.h"
 
+// A file of code. Images are never freed: another thread may read one, and names point into them.
 typedef struct image {
-    const void *base; // where it was loaded: which image this is
+    struct image *next;
+    const void *base; // where it was loaded
     const char *bytes;
     size_t size;
+    char path[PATH_MAX];
 } image;
 
-// The file that was looked at last: neighbours in a trace are often of one.
-static image last;
+static _Atomic(image *) images;
 
 static bool inside(const image *i, uint64_t at, uint64_t bytes)
 {
     return at <= i->size && bytes <= i->size - at;
 }
 
-static void open_image(image *i, const char *path, const void *base)
+static void map_file(image *i)
 {
-    if (i->bytes)
-        (void)munmap((void *)(uintptr_t)i->bytes, i->size);
-    *i = (image){.base = base};
     struct stat about;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(i->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return;
     if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0) {
@@ -43,6 +44,27 @@ static void open_image(image *i, const char *path, const void *base)
         i->size = i->bytes ? (size_t)about.st_size : 0;
     }
     close(fd);
+}
+
+// The image of this file at this base; NULL without memory. Two threads that ask at the same time
+// may both map it: one mapping more.
+static const image *image_of(const char *path, const void *base)
+{
+    image *head = atomic_load_explicit(&images, memory_order_acquire);
+    for (const image *i = head; i; i = i->next)
+        if (i->base == base && strcmp(i->path, path) == 0)
+            return i;
+    image *made = strlen(path) < sizeof made->path ? mlt_os_map(sizeof *made) : NULL;
+    if (!made)
+        return NULL;
+    made->base = base;
+    strcpy(made->path, path);
+    map_file(made);
+    do
+        made->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&images, &head, made, memory_order_release,
+                                                  memory_order_acquire));
+    return made;
 }
 
 // A section header of the image; false if it is not all there.
@@ -109,10 +131,9 @@ mlt_os_symbol mlt_os_symbol_of(const void *pc)
                             .offset = (uint64_t)((const char *)pc - (const char *)about.dli_fbase)};
     // The program itself has no name in the list; what it was called as may lie elsewhere by now.
     bool is_program = map && map->l_name && !map->l_name[0];
-    if (last.base != about.dli_fbase || !last.bytes)
-        open_image(&last, is_program ? mlt_os_program() : about.dli_fname, about.dli_fbase);
+    const image *i = image_of(is_program ? mlt_os_program() : about.dli_fname, about.dli_fbase);
     uint64_t offset = 0;
-    const char *name = name_of(&last, symbol.offset, &offset);
+    const char *name = i ? name_of(i, symbol.offset, &offset) : NULL;
     // Of several names of one function the exported one is what people know.
     uint64_t exported = (uint64_t)((const char *)pc - (const char *)about.dli_saddr);
     if (about.dli_sname && (!name || exported == offset)) {
