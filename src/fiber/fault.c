@@ -122,6 +122,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
         .sent = info->si_code <= 0,
         .address = info->si_code > 0 ? info->si_addr : NULL,
         .pc = mlt_arch_signal_pc(context),
+        .sp = mlt_arch_signal_sp(context),
     };
     mlt_sched *sched = mlt_sched_self;
     if (sched) {

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "fiber/fiber.h"
 
-enum { MLT_FAULT_TRIES = 3 };
+enum { MLT_FAULT_TRIES = 5 };
 
 typedef struct mlt_fault {
     int signal;
@@ -23,6 +23,7 @@ typedef struct mlt_fault {
     bool overflow;       // the stack of `fiber` is too small
     const void *address; // that was touched, or of the instruction (SIGILL, SIGFPE)
     const void *pc;      // of the instruction that faulted; NULL if unknown
+    const void *sp;      // of its stack; NULL if unknown
     void *user; // of the fiber that ran (or that overflowed, if overflow); NULL: no worker's thread
     mlt_fiber *fiber;  // that fiber; NULL: no worker's thread
     size_t stack_size; // usable bytes of its stack; 0 for the thread's own stack

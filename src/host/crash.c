@@ -15,10 +15,11 @@
 #include "host/globals.h"
 #include "host/libc/libc.h"
 #include "host/stdio/output.h"
+#include "os/os.h"
 #include "os/symbols.h"
 #include "p2p/p2p.h"
 
-enum { FRAMES = 64, SHOWN = 32, TEXT_BYTES = 8 * 1024, NEAR = 512 << 10 };
+enum { FRAMES = 64, SHOWN = 32, TEXT_BYTES = 8 * 1024, NEAR = 512 << 10, GUESSED_WORDS = 1024 };
 
 typedef struct text {
     size_t length;
@@ -73,15 +74,32 @@ static const char *signal_name(int number)
     }
 }
 
-// A line as backtrace_symbols writes it: "./program(main+0x15)[0x5581]". After failures, what was made
-// at run time is not asked: ranks' images, then tables of symbols.
+// What a report leaves out after failures: what was made at run time may be overwritten. The unwinder's
+// tables are, too, if the program has loaded libraries: they lie in the heap then.
+static bool asks_images(unsigned failures)
+{
+    return failures == 0;
+}
+
+static bool asks_symbols(unsigned failures)
+{
+    return failures != 2 && failures < MLT_FAULT_TRIES - 1;
+}
+
+static bool unwinds(unsigned failures)
+{
+    return failures <= 2;
+}
+
+// A line as backtrace_symbols writes it: "./program(main+0x15)[0x5581]".
 static void add_frame(text *t, const void *frame, bool is_return, unsigned failures)
 {
     // A call may be the last instruction of its function: what it returns to belongs to the next.
     uintptr_t at = (uintptr_t)frame - is_return;
     mlt_os_symbol symbol = {0};
-    if (failures < 2)
-        symbol = mlt_os_symbol_of((const void *)(failures ? at : mlt_globals_original(at)));
+    if (asks_symbols(failures))
+        symbol =
+            mlt_os_symbol_of((const void *)(asks_images(failures) ? mlt_globals_original(at) : at));
     add(t, "\n");
     if (symbol.file) {
         add(t, symbol.file);
@@ -96,11 +114,35 @@ static void add_frame(text *t, const void *frame, bool is_return, unsigned failu
     add(t, "]");
 }
 
-static void add_backtrace(text *t, const void *pc, unsigned failures)
+// Without the unwinder: what lies on the stack and looks like an address in a function. Some are
+// left of calls that have returned.
+static void add_guessed_frames(text *t, const mlt_fault *fault)
+{
+    add_frame(t, fault->pc, false, fault->failures);
+    if (!asks_symbols(fault->failures))
+        return;
+    const char *sp = (const char *)((uintptr_t)fault->sp & ~(sizeof(void *) - 1));
+    void *word;
+    for (int i = 0, shown = 0; i < GUESSED_WORDS && shown < SHOWN; i++, sp += sizeof word) {
+        if (!mlt_os_read_own(&word, sp, sizeof word))
+            return;
+        if ((uintptr_t)word < NEAR || !mlt_os_symbol_of((const char *)word - 1).name)
+            continue;
+        add_frame(t, word, true, fault->failures);
+        shown++;
+    }
+}
+
+static void add_backtrace(text *t, const mlt_fault *fault)
 {
     static void *frames[FRAMES];
+    unsigned failures = fault->failures;
+    if (!unwinds(failures)) {
+        add_guessed_frames(t, fault);
+        return;
+    }
     int n = backtrace(frames, FRAMES), first = 0;
-    while (first < n && frames[first] != pc) // what lies before is the handler
+    while (first < n && frames[first] != fault->pc) // what lies before is the handler
         first++;
     bool found = first < n;
     first = found ? first : 0;
@@ -200,7 +242,7 @@ static void describe(const mlt_fault *fault)
         if (fault->failures)
             add(t, " (the report fails, too: the program may have written beyond the end of memory "
                    "that it has)");
-        add_backtrace(t, fault->pc, fault->failures);
+        add_backtrace(t, fault);
     }
     say(t, rank ? rank->world : -1, fault->signal);
     mlt_output_rescue(fault->failures ? NULL : rank);

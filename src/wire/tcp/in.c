@@ -482,7 +482,7 @@ static bool in_fill(tcp_link *link, bool *dry)
             mlt_tcp_distrust(link, "it was not encrypted by the other side, or was changed");
             return false;
         }
-        broke(link, error ? strerror(error) : "it was closed without its end mark");
+        broke(link, error ? strerror(error) : "that process has ended without its end mark");
         return false;
     }
     uint64_t left = (uint64_t)n;
