@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct mlt_fiber;
@@ -15,14 +16,14 @@ typedef enum mlt_event_kind {
     MLT_EVENT_UNEXPECTED,   // a message came for which no receive waits
     MLT_EVENT_LARGE,        // the data of a large message are fetched: how is an mlt_event_large
     MLT_EVENT_PARKS,        // the rank waits: how is an mlt_wait_kind (fiber/wait.h)
-    MLT_EVENT_GOES_ON,      // ... and goes on; bytes: for how many nanoseconds it waited
-    MLT_EVENT_PLANNED,      // the worker planned a collective operation: how is an mlt_collective,
-                            // peer the place of its algorithm in mlt_coll_algs, -1 if it has none
-                            // there, tag the number of ranks
+    MLT_EVENT_GOES_ON,      // ... and goes on; waited_ns: for how long
+    MLT_EVENT_PLANNED,      // the worker planned a collective operation, of `ranks`: how is an
+                            // mlt_collective, algorithm its place in mlt_coll_algs, -1 if it has
+                            // none there
     MLT_EVENT_ONE_SIDED,    // an operation on a window: peer is a world rank, how an mlt_distance,
-                            // tag what it does (MLT_CTL_PUTS and the like, boot/ctl.h)
-    MLT_EVENT_PART_SEND,    // a partitioned message was started: how is an mlt_distance, tag the
-    MLT_EVENT_PART_RECEIVE, // number of partitions
+                            // rma_op what it does (MLT_CTL_PUTS and the like, boot/ctl.h)
+    MLT_EVENT_PART_SEND,    // a partitioned message was started: how is an mlt_distance, and
+    MLT_EVENT_PART_RECEIVE, // how many partitions it has
     MLT_EVENT_WOKEN,        // the rank, or a process of it, can go on: woken, by
     MLT_EVENT_SLEPT,        // the worker had nothing to do and slept: since
     MLT_EVENT_IDLE,         // none of its fibers could run, whether it slept or looked: since
@@ -66,9 +67,21 @@ typedef struct mlt_event {
     uint8_t kind; // mlt_event_kind
     uint8_t how;
     bool eager; // SENT: with its data
-    int32_t peer, tag;
+    union {
+        int32_t peer;
+        int32_t algorithm; // PLANNED
+    };
+    union {
+        int32_t tag;
+        int32_t rma_op;     // ONE_SIDED
+        int32_t partitions; // PART_SEND, PART_RECEIVE
+        int32_t ranks;      // PLANNED
+    };
     uint32_t context;
-    uint64_t bytes;
+    union {
+        uint64_t bytes;
+        uint64_t waited_ns; // GOES_ON
+    };
     uint64_t since; // GOES_ON: mlt_arch_cycles() when it parked. SENT: when it left; 0: now
     // GOES_ON of a wait for something of csp, or for a window: what was waited for.
     uint8_t inner;    // 1 and its mlt_csp_wait_kind, or its mlt_ctl_window (boot/ctl.h); 0: none
@@ -82,6 +95,8 @@ typedef struct mlt_event {
     // WOKEN: who can go on, and who let it; NULL: the worker, because something came.
     const struct mlt_fiber *woken, *by;
 } mlt_event;
+_Static_assert(offsetof(mlt_event, context) == 12 && offsetof(mlt_event, since) == 24,
+               "second names take no room");
 
 // Who listens to a worker (mlt_worker.watched), as bits.
 enum {

@@ -401,8 +401,8 @@ static void tell_watcher(const mlt_team *team, const mlt_plan *plan)
 {
     mlt_event event = {.kind = MLT_EVENT_PLANNED,
                        .how = plan->key.collective,
-                       .peer = plan_place_of(plan->choice.alg),
-                       .tag = (int32_t)team->ranks,
+                       .algorithm = plan_place_of(plan->choice.alg),
+                       .ranks = (int32_t)team->ranks,
                        .bytes = plan->said};
     if (team->worker->watched && mlt_upcalls.event && !plan->plain)
         mlt_upcalls.event(team->worker, NULL, &event);

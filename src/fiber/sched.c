@@ -801,7 +801,7 @@ static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wai
     else
         suspend_rarely(sched, me);
     event.kind = MLT_EVENT_GOES_ON;
-    event.bytes = counts ? mlt_os_now_ns() - start : 0;
+    event.waited_ns = counts ? mlt_os_now_ns() - start : 0;
     mlt_upcalls.event(sched->idle_arg, me->user, &event);
 }
 

@@ -238,10 +238,10 @@ static bool write_sieved(mlt_file_access *a, char *room, char *data)
         int64_t limit = (s.begin / MLT_FILE_STRIPE + 1) * MLT_FILE_STRIPE;
         limit = limit < end ? limit : end;
         mlt_file_seize(a->locks, s.begin);
-        good = a->alone || mlt_os_file_lock(a->fd, false, s.begin, limit) == 0;
+        good = a->atomic || mlt_os_file_lock(a->fd, false, s.begin, limit) == 0;
         if (good) {
             good = write_part(a, &s, limit, room);
-            if (!a->alone)
+            if (!a->atomic)
                 (void)mlt_os_file_unlock(a->fd, s.begin, limit);
         }
         mlt_file_release(a->locks, s.begin);
@@ -412,16 +412,16 @@ void mlt_file_access_run(mlt_file_access *a)
     if (a->bytes == 0)
         return;
     int64_t from = 0, to = 0;
-    if (a->alone && !lock(a, &from, &to))
+    if (a->atomic && !lock(a, &from, &to))
         return;
     run(a);
-    if (a->alone && mlt_os_file_unlock(a->fd, from, to) != 0 && !a->error)
+    if (a->atomic && mlt_os_file_unlock(a->fd, from, to) != 0 && !a->error)
         a->error = errno;
 }
 
 bool mlt_file_access_is_short(const mlt_file_access *a)
 {
-    return !a->alone && a->type->contiguous && a->view->contiguous && a->bytes <= SHORT;
+    return !a->atomic && a->type->contiguous && a->view->contiguous && a->bytes <= SHORT;
 }
 
 bool mlt_file_access_now(mlt_file_access *a)

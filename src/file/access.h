@@ -29,7 +29,7 @@ typedef enum mlt_file_sieving {
 typedef struct mlt_file_access {
     int fd;
     bool writes;
-    bool alone; // as if nobody else accessed these bytes meanwhile: under locks of the file
+    bool atomic; // as if nobody else accessed these bytes meanwhile: under locks of the file
     mlt_file_sieving sieve; // if it writes, the descriptor can be read, and the view is in order
     mlt_file_locks *locks;  // of a write; NULL: nobody sieves
     uint64_t near;          // bytes of the file from block to block, up to which writes are sieved

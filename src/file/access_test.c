@@ -51,7 +51,7 @@ static mlt_file_access random_access(int fd, bool writes, const mlt_type *view,
 {
     mlt_file_access a = {.fd = fd,
                          .writes = writes,
-                         .alone = below(5) == 0,
+                         .atomic = below(5) == 0,
                          .begin = below(100),
                          .view = view,
                          .from = below(200),
@@ -119,7 +119,7 @@ static void try_seed(uint64_t seed)
                 buf[i][k] = (unsigned char)(random_state + i * 7 + k * 13 + (k >> 8));
             access[i] = random_access(fd, writes, plain ? MLT_TYPE_BYTE : &views[i],
                                       below(2) ? &type : MLT_TYPE_BYTE, buf[i]);
-            access[i].alone &= count == 1;
+            access[i].atomic &= count == 1;
             access[i].sieve = (mlt_file_sieving)below(3);
             access[i].locks = below(4) ? &locks : NULL;
             access[i].near = below(64);
@@ -281,7 +281,7 @@ static void test_refused(void)
     both[1] = &b;
     mlt_file_merge(both, 2);
     CHECK(a.error == EBADF && b.error == EBADF);
-    a.alone = true;
+    a.atomic = true;
     mlt_file_access_run(&a);
     CHECK(a.error == EBADF);
 }

@@ -65,6 +65,6 @@ typedef void mlt_file_sink(void *user, const mlt_type_run *run, const void *data
 void mlt_file_cut(mlt_file_access *access, int64_t limit, void *room, mlt_file_sink *sink,
                   void *user);
 
-// Runs `count` accesses to one descriptor, all reads or all writes, none of them `alone`. Each gets
+// Runs `count` accesses to one descriptor, all reads or all writes, none of them atomic. Each gets
 // its result; one that fails stops all writes, and all that are not done have its error.
 void mlt_file_merge(mlt_file_access **accesses, uint32_t count);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flow/graph/severity.h"
+
 typedef enum mlt_flow_expr_kind {
     MLT_FLOW_NUMBER,
     MLT_FLOW_EXPR_NAME,
@@ -146,8 +148,8 @@ typedef struct mlt_flow_messages {
     size_t errors, warnings;
 } mlt_flow_messages;
 
-void mlt_flow_say(mlt_flow_messages *to, int line, int column, bool warning, const char *format,
-                  ...) __attribute__((format(printf, 5, 6)));
+void mlt_flow_say(mlt_flow_messages *to, int line, int column, mlt_flow_severity severity,
+                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 void mlt_flow_messages_free(mlt_flow_messages *messages);
 
 // Reads a text of `size` bytes (any bytes). Never NULL: what could be read is there even if there

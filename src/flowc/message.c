@@ -7,13 +7,13 @@
 #include "base/memory.h"
 #include "flowc/ast.h"
 
-void mlt_flow_say(mlt_flow_messages *to, int line, int column, bool warning, const char *format,
-                  ...)
+void mlt_flow_say(mlt_flow_messages *to, int line, int column, mlt_flow_severity severity,
+                  const char *format, ...)
 {
     mlt_flow_message *message = mlt_take(1, sizeof *message);
     message->line = line;
     message->column = column;
-    message->warning = warning;
+    message->warning = severity == MLT_FLOW_WARNING;
     va_list args;
     va_start(args, format);
     vsnprintf(message->text, sizeof message->text, format, args);
@@ -23,7 +23,7 @@ void mlt_flow_say(mlt_flow_messages *to, int line, int column, bool warning, con
     else
         to->first = message;
     to->last = message;
-    if (warning)
+    if (message->warning)
         to->warnings++;
     else
         to->errors++;

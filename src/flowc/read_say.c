@@ -27,7 +27,7 @@ static void say(mlt_flow_reader *r, int line, const char *at, const char *text)
 {
     if (r->muted || r->over)
         return;
-    mlt_flow_say(r->messages, line, column_of(r, at), false, "%s", text);
+    mlt_flow_say(r->messages, line, column_of(r, at), MLT_FLOW_ERROR, "%s", text);
     if (++r->errors == MLT_FLOW_MOST_ERRORS) {
         r->over = true;
         r->lexer.at = r->lexer.end;

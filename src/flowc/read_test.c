@@ -547,8 +547,8 @@ static void try_long_names(void)
 static void try_messages(void)
 {
     mlt_flow_messages messages = {0};
-    mlt_flow_say(&messages, 3, 0, true, "%s is %d", "a", 1);
-    mlt_flow_say(&messages, 1, 2, false, "%0*d", 1000, 0); // longer than there is room
+    mlt_flow_say(&messages, 3, 0, MLT_FLOW_WARNING, "%s is %d", "a", 1);
+    mlt_flow_say(&messages, 1, 2, MLT_FLOW_ERROR, "%0*d", 1000, 0); // longer than there is room
     CHECK(messages.errors == 1 && messages.warnings == 1);
     CHECK(messages.first->line == 3 && messages.first->column == 0 && messages.first->warning);
     CHECK(strcmp(messages.first->text, "a is 1") == 0 && messages.first->next == messages.last);

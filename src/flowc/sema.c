@@ -281,7 +281,8 @@ static mlt_flow_graph *make_graph(mlt_sema *c, const flow_root *main_root)
     mlt_flow_graph *graph =
         mlt_flow_graph_by(main_root, c->overrides, c->override_count, wire_root, c);
     for (uint32_t i = 0; i < graph->sentence_count && !c->failed; i++)
-        mlt_flow_say(messages, graph->sentences[i].line, 0, graph->sentences[i].warning, "%s",
+        mlt_flow_say(messages, graph->sentences[i].line, 0,
+                     graph->sentences[i].warning ? MLT_FLOW_WARNING : MLT_FLOW_ERROR, "%s",
                      graph->sentences[i].text);
     if (messages->errors == errors && !graph->errors)
         return graph;

@@ -54,8 +54,10 @@ typedef struct mlt_sema {
     bool failed; // a number could not be computed: messages of the graph are not told
 } mlt_sema;
 
-#define MLT_SEMA_ERROR(c, line, ...)   mlt_flow_say((c)->messages, line, 0, false, __VA_ARGS__)
-#define MLT_SEMA_WARNING(c, line, ...) mlt_flow_say((c)->messages, line, 0, true, __VA_ARGS__)
+#define MLT_SEMA_ERROR(c, line, ...)                                                               \
+    mlt_flow_say((c)->messages, line, 0, MLT_FLOW_ERROR, __VA_ARGS__)
+#define MLT_SEMA_WARNING(c, line, ...)                                                             \
+    mlt_flow_say((c)->messages, line, 0, MLT_FLOW_WARNING, __VA_ARGS__)
 
 // ---- sema_scope.c
 

@@ -365,13 +365,13 @@ const mlt_flow_root_item *mlt_flow_main_root(const mlt_flow_file *file, mlt_flow
             second = r;
     }
     if (!file->roots)
-        mlt_flow_say(messages, 1, 0, false,
+        mlt_flow_say(messages, 1, 0, MLT_FLOW_ERROR,
                      "there is no root: a program needs `Module Main is Root { ... }`");
     else if (!first)
-        mlt_flow_say(messages, file->roots->line, 0, false,
+        mlt_flow_say(messages, file->roots->line, 0, MLT_FLOW_ERROR,
                      "no root is the main one: each is instantiated by another");
     else if (second)
-        mlt_flow_say(messages, second->line, 0, false,
+        mlt_flow_say(messages, second->line, 0, MLT_FLOW_ERROR,
                      "%s and %s could both be the main root: call one of them Main", first->name,
                      second->name);
     return second ? NULL : first;

@@ -70,8 +70,8 @@ static void test_paper(void)
     expect("figure 3", figure_3, NULL, 0, "",
            "c[0].out>r c[1].out>r c[2].out>r r>c[0].in r>c[1].in r>c[2].in");
     expect("figure 5", figure_5, NULL, 0,
-           "3: warning: outQueue1 of Parallel is wired for 2 of its 4 instances only: p[0] has "
-           "none",
+           "3: warning: outQueue1 of Parallel is wired in 2 of 4 instances only; not in p[0], "
+           "for example",
            "p[0].out>r1 p[1].out>r1 p[2].out>r1 p[3].out>r1 r1>p[0].in r1>p[2].in "
            "p[1].outQueue1>r2 p[2].outQueue1>r2 r2>p[3].in");
 }
@@ -91,8 +91,9 @@ static void test_constants(void)
                                "}\n";
     const mlt_flow_override four = {"N", 4}, half = {"HALF", 1}, none[] = {{"n", 4}, {"X", 1}};
     expect("constants", text, NULL, 0, "", "p[0].out>p[0].in p[1].out>p[1].in");
-    const char *some = "6: warning: in of P is wired for 2 of its 4 instances only: p[1] has none|"
-                       "6: warning: out of P is wired for 2 of its 4 instances only: p[1] has none";
+    const char *some =
+        "6: warning: in of P is wired in 2 of 4 instances only; not in p[1], for example|"
+        "6: warning: out of P is wired in 2 of 4 instances only; not in p[1], for example";
     expect("N=4", text, &four, 1, some, "p[0].out>p[0].in p[2].out>p[2].in");
     expect("N=4 HALF=1", text, (const mlt_flow_override[]){four, half}, 2, "",
            "p[0].out>p[0].in p[1].out>p[1].in p[2].out>p[2].in p[3].out>p[3].in");

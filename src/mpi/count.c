@@ -20,7 +20,7 @@ static void count_tell(mlt_rank *me, const mlt_event *event)
         mlt_tool_saw(me->worker, me, event);
 }
 
-void mlt_count_one_sided(mlt_rank *me, int verb, const mlt_win *win, int target, MPI_Count count,
+void mlt_count_one_sided(mlt_rank *me, int op, const mlt_win *win, int target, MPI_Count count,
                          const mlt_type *type)
 {
     if (target == MPI_PROC_NULL || !type)
@@ -30,13 +30,13 @@ void mlt_count_one_sided(mlt_rank *me, int verb, const mlt_win *win, int target,
     int32_t world = part->world(part->group, target);
     uint8_t distance = distance_to(me->worker, mlt_worker_of_rank(me->worker, world));
     uint64_t bytes = (uint64_t)count * type->size;
-    moves->verbs[verb]++;
+    moves->ops[op]++;
     moves->one_sided[distance]++;
     moves->one_sided_bytes[distance] += bytes;
     count_tell(me, &(mlt_event){.kind = MLT_EVENT_ONE_SIDED,
                                 .how = distance,
                                 .peer = world,
-                                .tag = verb,
+                                .rma_op = op,
                                 .bytes = bytes});
 }
 
@@ -52,6 +52,6 @@ void mlt_count_partitioned(mlt_rank *me, bool sends, uint32_t other, uint32_t pa
     }
     count_tell(me, &(mlt_event){.kind = sends ? MLT_EVENT_PART_SEND : MLT_EVENT_PART_RECEIVE,
                                 .how = distance,
-                                .tag = (int32_t)partitions,
+                                .partitions = (int32_t)partitions,
                                 .bytes = bytes});
 }

@@ -14,8 +14,8 @@
 
 struct mlt_win;
 
-// A call has put, got or accumulated (`verb`: MLT_CTL_PUTS, ...) so much at a rank of the window.
-void mlt_count_one_sided(mlt_rank *me, int verb, const struct mlt_win *win, int target,
+// A call has put, got or accumulated (`op`: MLT_CTL_PUTS, ...) so much at a rank of the window.
+void mlt_count_one_sided(mlt_rank *me, int op, const struct mlt_win *win, int target,
                          MPI_Count count, const mlt_type *type) MLT_COLD;
 
 // A partitioned message to or from that worker, the rank's own perhaps, was started.

@@ -25,8 +25,8 @@ enum {
 
 typedef struct stranger {
     mlt_greet greet;
-    bool used, done;
-    short events; // that epoll knows
+    bool used, done; // done: it is greeted, and waits to be handed over
+    short events;    // that epoll knows
     uint64_t number, since_ns;
     mlt_address address;
     uint16_t port;
@@ -38,12 +38,12 @@ struct mlt_listen {
     int sockets[MLT_ADDRESSES];
     uint32_t socket_count;
     uint16_t port;
-    uint64_t resume_ns; // 0: does not pause
-    bool crowded;       // why it pauses
-    uint64_t next;      // number of the next stranger
-    uint32_t done;      // strangers that are none any more
+    uint64_t resume_ns;  // 0: does not pause
+    bool paused_full;    // why it pauses
+    uint64_t next;       // number of the next stranger
+    uint32_t done_count; // strangers that are done
     mlt_listen_counts counts;
-    char last[MLT_ADDRESS_TEXT + MLT_GREET_WHY]; // fault of a process that knows the key
+    char last_fault[MLT_ADDRESS_TEXT + MLT_GREET_WHY]; // of a process that knows the key
     stranger strangers[];
 };
 
@@ -54,10 +54,10 @@ static uint64_t tag_of_stranger(const mlt_listen *l, const stranger *s)
 
 // ---- Strangers
 
-static void leave(mlt_listen *l, stranger *s)
+static void drop_stranger(mlt_listen *l, stranger *s)
 {
     if (s->greet.proven)
-        mlt_os_close(s->greet.poll.fd); // what was said to it arrives
+        mlt_os_close(s->greet.poll.fd); // closed, not reset: a REFUSAL still arrives
     else
         mlt_os_tcp_drop(s->greet.poll.fd);
     mlt_greet_fini(&s->greet);
@@ -69,9 +69,9 @@ static void failed(mlt_listen *l, stranger *s)
     char address[MLT_ADDRESS_TEXT];
     l->counts.faults[s->greet.fault]++;
     if (s->greet.proven)
-        snprintf(l->last, sizeof l->last, "%s: %s", mlt_address_text(address, &s->address, s->port),
-                 s->greet.why);
-    leave(l, s);
+        snprintf(l->last_fault, sizeof l->last_fault, "%s: %s",
+                 mlt_address_text(address, &s->address, s->port), s->greet.why);
+    drop_stranger(l, s);
 }
 
 static void listen_go_on(mlt_listen *l, stranger *s, uint64_t now_ns)
@@ -79,7 +79,7 @@ static void listen_go_on(mlt_listen *l, stranger *s, uint64_t now_ns)
     mlt_status status = mlt_greet_step(&s->greet, now_ns);
     if (status == MLT_OK) {
         s->done = true;
-        l->done++;
+        l->done_count++;
         (void)mlt_os_epoll_remove(l->epoll, s->greet.poll.fd);
     } else if (status != MLT_PENDING) {
         failed(l, s);
@@ -90,18 +90,18 @@ static void listen_go_on(mlt_listen *l, stranger *s, uint64_t now_ns)
     }
 }
 
-static bool may_go(const stranger *s, uint64_t now_ns)
+static bool may_drop(const stranger *s, uint64_t now_ns)
 {
     return s->used && !s->done && (!s->greet.proven || now_ns >= s->since_ns + PROVEN_NS);
 }
 
-// Drops the oldest that has not proven the key, or else the oldest that may go.
+// Drops the oldest that has not proven the key, or else the oldest that may be dropped.
 static bool make_room(mlt_listen *l, uint64_t now_ns, uint64_t *count)
 {
     stranger *found = NULL;
     for (uint32_t i = 0; i < l->plan.strangers; i++) {
         stranger *s = &l->strangers[i];
-        if (may_go(s, now_ns) &&
+        if (may_drop(s, now_ns) &&
             (!found || s->greet.proven < found->greet.proven ||
              (s->greet.proven == found->greet.proven && s->number < found->number)))
             found = s;
@@ -113,7 +113,7 @@ static bool make_room(mlt_listen *l, uint64_t now_ns, uint64_t *count)
     if (!found->used)
         return true;
     ++*count;
-    leave(l, found);
+    drop_stranger(l, found);
     return true;
 }
 
@@ -125,7 +125,8 @@ static stranger *free_place(mlt_listen *l)
     return NULL;
 }
 
-static void welcome(mlt_listen *l, int fd, const struct sockaddr_storage *from, uint64_t now_ns)
+static void start_greeting(mlt_listen *l, int fd, const struct sockaddr_storage *from,
+                           uint64_t now_ns)
 {
     stranger *s = free_place(l);
     mlt_assert(s);
@@ -143,10 +144,10 @@ static void welcome(mlt_listen *l, int fd, const struct sockaddr_storage *from, 
 
 // ---- Accepting
 
-static void pause_until(mlt_listen *l, uint64_t resume_ns, bool crowded)
+static void pause_until(mlt_listen *l, uint64_t resume_ns, bool full)
 {
     l->resume_ns = resume_ns;
-    l->crowded = crowded;
+    l->paused_full = full;
     for (uint32_t i = 0; i < l->socket_count; i++)
         (void)mlt_os_epoll_change(l->epoll, l->sockets[i], resume_ns ? 0 : EPOLLIN, i);
 }
@@ -171,7 +172,7 @@ static bool shed(mlt_listen *l, int listener, uint64_t now_ns)
 
 // Nothing was accepted, for this reason. True: it was the fault of one connection, or there is room
 // again; look for the next. Otherwise looking again at once would be in vain.
-static bool next_is_worth(mlt_listen *l, int listener, int why, uint64_t now_ns)
+static bool keep_accepting(mlt_listen *l, int listener, int why, uint64_t now_ns)
 {
     static const int of_connections[] = {ECONNABORTED, EINTR,       EPERM,   EPROTO,
                                          ENOPROTOOPT,  EHOSTDOWN,   ENONET,  EHOSTUNREACH,
@@ -189,18 +190,20 @@ static void accept_some(mlt_listen *l, int listener, uint64_t now_ns)
     for (int i = 0; i < ACCEPTS && !l->resume_ns; i++) {
         struct sockaddr_storage from;
         bool full = !free_place(l);
-        if (full && i > 0) // nobody goes before it is known that there is a newcomer
+        // epoll has announced the first connection only: nobody is dropped for one that may not be
+        // there.
+        if (full && i > 0)
             return;
-        if (full && !make_room(l, now_ns, &l->counts.crowded)) {
+        if (full && !make_room(l, now_ns, &l->counts.dropped_for_newer)) {
             pause_until(l, now_ns + PAUSE_NS, true);
             return;
         }
         int fd = mlt_os_tcp_accept(listener, &from);
         if (fd >= 0)
-            welcome(l, fd, &from, now_ns);
+            start_greeting(l, fd, &from, now_ns);
         else if (errno == EAGAIN)
             return;
-        else if (!next_is_worth(l, listener, errno, now_ns))
+        else if (!keep_accepting(l, listener, errno, now_ns))
             pause_until(l, now_ns + PAUSE_NS, false);
     }
 }
@@ -214,14 +217,14 @@ static void look_at(mlt_listen *l, uint64_t tag, uint64_t now_ns)
         return;
     }
     stranger *s = &l->strangers[tag - MLT_ADDRESSES];
-    // One that has gone in this step may have a successor, which is looked at in vain.
+    // The slot may have been given to another connection in this step; stepping that does no harm.
     if (s->used && !s->done)
         listen_go_on(l, s, now_ns);
 }
 
 static void listen_expire(mlt_listen *l, uint64_t now_ns)
 {
-    if (l->resume_ns && (now_ns >= l->resume_ns || (l->crowded && free_place(l)))) {
+    if (l->resume_ns && (now_ns >= l->resume_ns || (l->paused_full && free_place(l)))) {
         if (l->spare < 0)
             l->spare = mlt_os_spare();
         pause_until(l, 0, false);
@@ -235,13 +238,13 @@ static void listen_expire(mlt_listen *l, uint64_t now_ns)
 
 static bool hand_over(mlt_listen *l, mlt_net_peer *peer)
 {
-    for (uint32_t i = 0; l->done > 0 && i < l->plan.strangers; i++) {
+    for (uint32_t i = 0; l->done_count > 0 && i < l->plan.strangers; i++) {
         stranger *s = &l->strangers[i];
         if (!s->used || !s->done)
             continue;
         mlt_net_peer_of(peer, &s->greet, &s->address, s->port);
         s->used = false;
-        l->done--;
+        l->done_count--;
         l->counts.good++;
         return true;
     }
@@ -303,23 +306,23 @@ static bool open_one(mlt_listen *l, const mlt_address *address)
     return true;
 }
 
-static bool is_missing(int why)
+static bool is_absent_address(int why)
 {
     return why == EAFNOSUPPORT || why == EADDRNOTAVAIL;
 }
 
 // A host without one of the families has the other. An address that cannot be used, because it is
-// too young (IPv6 looks for a second one first) or has just gone, is left out.
+// tentative (IPv6 duplicate address detection) or has just gone, is left out.
 static bool open_all(mlt_listen *l, uint16_t port)
 {
     static const mlt_address everywhere[] = {{.family = 4}, {.family = 6}};
-    bool any = !l->plan.only;
-    const mlt_address *at = any ? everywhere : l->plan.only;
-    uint32_t count = any ? 2 : l->plan.count;
+    bool any = !l->plan.addresses;
+    const mlt_address *at = any ? everywhere : l->plan.addresses;
+    uint32_t count = any ? 2 : l->plan.address_count;
     int why = 0;
     l->port = port;
     for (uint32_t i = 0; i < count && why == 0; i++)
-        if (!open_one(l, &at[i]) && !is_missing(errno))
+        if (!open_one(l, &at[i]) && !is_absent_address(errno))
             why = errno;
     if (why == 0 && l->socket_count > 0)
         return true;
@@ -332,19 +335,20 @@ static mlt_status no_port(const mlt_listen *l, char *why, size_t why_size)
 {
     const mlt_iface_ports *ports = &l->plan.ports;
     if (ports->first == 0)
-        snprintf(why, why_size, "no port can be listened at (%s)", strerror(errno));
+        snprintf(why, why_size, "cannot listen on any TCP port (%s)", strerror(errno));
     else
-        snprintf(why, why_size, "no port of %u-%u can be listened at (%s)", ports->first,
+        snprintf(why, why_size, "cannot listen on any port of %u-%u (%s)", ports->first,
                  ports->last, strerror(errno));
     return MLT_ERR_SYSTEM;
 }
 
-static bool worth_another(int why)
+static bool try_next_port(int why)
 {
     return why == EADDRINUSE || why == EACCES;
 }
 
-// Processes of a host that begin at the same port would try all those of the others first.
+// Begins at a random port of the range: otherwise each process of a host first tries all ports that
+// earlier ones have.
 static mlt_status open_port(mlt_listen *l, char *why, size_t why_size)
 {
     const mlt_iface_ports *ports = &l->plan.ports;
@@ -355,7 +359,7 @@ static mlt_status open_port(mlt_listen *l, char *why, size_t why_size)
         uint32_t port = ports->first ? ports->first + (start % count + i) % count : 0;
         if (open_all(l, (uint16_t)port))
             return MLT_OK;
-        if (!worth_another(errno))
+        if (!try_next_port(errno))
             break;
     }
     return no_port(l, why, why_size);
@@ -365,9 +369,9 @@ mlt_status mlt_listen_new(mlt_listen **out, const mlt_listen_plan *plan, char *w
 {
     mlt_listen *l = calloc(1, sizeof *l + plan->strangers * sizeof *l->strangers);
     *out = NULL;
-    mlt_assert(plan->strangers > 0 && plan->count <= MLT_ADDRESSES);
+    mlt_assert(plan->strangers > 0 && plan->address_count <= MLT_ADDRESSES);
     if (!l) {
-        snprintf(why, why_size, MLT_NO_ROOM "%u strangers", plan->strangers);
+        snprintf(why, why_size, MLT_NO_ROOM "%u incoming connections", plan->strangers);
         return MLT_ERR_NO_MEMORY;
     }
     l->plan = *plan;
@@ -375,10 +379,10 @@ mlt_status mlt_listen_new(mlt_listen **out, const mlt_listen_plan *plan, char *w
     l->spare = mlt_os_spare();
     mlt_status status = MLT_ERR_SYSTEM;
     if (l->epoll < 0 || l->spare < 0)
-        snprintf(why, why_size, "no descriptors to listen with (%s)", strerror(errno));
+        snprintf(why, why_size, "no file descriptor for the listener (%s)", strerror(errno));
     else
         status = open_port(l, why, why_size);
-    l->plan.only = NULL; // the caller's
+    l->plan.addresses = NULL; // the caller's
     if (status != MLT_OK)
         mlt_listen_free(l);
     else
@@ -392,7 +396,7 @@ void mlt_listen_free(mlt_listen *l)
         return;
     for (uint32_t i = 0; i < l->plan.strangers; i++)
         if (l->strangers[i].used)
-            leave(l, &l->strangers[i]);
+            drop_stranger(l, &l->strangers[i]);
     close_sockets(l);
     if (l->epoll >= 0)
         mlt_os_close(l->epoll);
@@ -426,10 +430,10 @@ void mlt_listen_tell(const mlt_listen *l, mlt_text *text)
         [MLT_GREET_PROCESS] = "for another process",
         [MLT_GREET_TYPES_DIFFER] = "of hosts with other types",
         [MLT_GREET_ENCRYPT] = "that did not agree on encryption",
-        [MLT_GREET_SYSTEM] = "that failed",
+        [MLT_GREET_SYSTEM] = "on which a system call failed",
     };
     const mlt_listen_counts *c = &l->counts;
-    uint64_t all = c->crowded + c->no_descriptor;
+    uint64_t all = c->dropped_for_newer + c->no_descriptor;
     for (int i = 0; i < MLT_GREET_FAULTS; i++)
         all += c->faults[i];
     if (all == 0)
@@ -438,7 +442,7 @@ void mlt_listen_tell(const mlt_listen *l, mlt_text *text)
     const char *between = ": ";
     for (int i = 0; i < MLT_GREET_FAULTS + 2; i++) {
         uint64_t n = i < MLT_GREET_FAULTS    ? c->faults[i]
-                     : i == MLT_GREET_FAULTS ? c->crowded
+                     : i == MLT_GREET_FAULTS ? c->dropped_for_newer
                                              : c->no_descriptor;
         const char *word = i < MLT_GREET_FAULTS    ? words[i]
                            : i == MLT_GREET_FAULTS ? "for newer ones"
@@ -448,6 +452,6 @@ void mlt_listen_tell(const mlt_listen *l, mlt_text *text)
         mlt_text_add(text, "%s%" PRIu64 " %s", between, n, word);
         between = ", ";
     }
-    if (l->last[0])
-        mlt_text_add(text, "; %s", l->last);
+    if (l->last_fault[0])
+        mlt_text_add(text, "; %s", l->last_fault);
 }

@@ -32,9 +32,9 @@ enum {
 typedef struct mlt_listen_plan {
     const mlt_greet_self *self; // must outlive the listener
     mlt_iface_ports ports;
-    const mlt_address *only; // listens at these, at most MLT_ADDRESSES, as far as the host has
-                             // them; NULL: at all of the host
-    uint32_t count;
+    const mlt_address *addresses; // listens at these, at most MLT_ADDRESSES, as far as the host has
+                                  // them; NULL: at all of the host
+    uint32_t address_count;
     uint32_t strangers; // at the same time
     uint32_t greet_ms;  // for a greeting
     uint32_t gone_ms;   // mlt_os_tcp_tune
@@ -43,8 +43,8 @@ typedef struct mlt_listen_plan {
 typedef struct mlt_listen_counts {
     uint64_t good;
     uint64_t faults[MLT_GREET_FAULTS]; // greetings that failed
-    uint64_t crowded;                  // dropped for newer ones
-    uint64_t no_descriptor;            // dropped because the process had none left
+    uint64_t dropped_for_newer;
+    uint64_t no_descriptor; // dropped because the process had none left
 } mlt_listen_counts;
 
 typedef struct mlt_listen mlt_listen;

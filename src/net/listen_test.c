@@ -118,7 +118,7 @@ static void test_counts(void)
     CHECK(mlt_greet_step(&greets[2], 0) < 0 && greets[2].fault == MLT_GREET_VERSION);
     CHECK(mlt_greet_step(&greets[0], 0) < 0 && greets[0].fault == MLT_GREET_CUT);
     CHECK(steps(l, now + MLT_LISTEN_GREET_MS * UINT64_C(1000000), &in) == 0);
-    CHECK(c->faults[MLT_GREET_SLOW] == 2 && c->good == 0 && c->crowded == 0);
+    CHECK(c->faults[MLT_GREET_SLOW] == 2 && c->good == 0 && c->dropped_for_newer == 0);
     mlt_text told = {0};
     mlt_listen_tell(l, &told);
     CHECK(
@@ -148,28 +148,30 @@ static void test_crowd(void)
     for (int i = 0; i < IDLE; i++)
         fds[i] = stranger_at(port);
     before = descriptors();
-    CHECK(steps(l, now, &in) == 0 && c->crowded == IDLE - ROOM);
+    CHECK(steps(l, now, &in) == 0 && c->dropped_for_newer == IDLE - ROOM);
     CHECK(descriptors() == before + ROOM);
     // Those that have proven the key drive the idle ones away, but not each other ...
     for (int i = 0; i <= ROOM; i++)
         more[i] = hello(&a, port, LISTENER, &greets[i]);
-    CHECK(steps(l, now, &in) == 0 && c->crowded == IDLE && descriptors() == before + 2 * ROOM + 1);
+    CHECK(steps(l, now, &in) == 0 && c->dropped_for_newer == IDLE &&
+          descriptors() == before + 2 * ROOM + 1);
     CHECK(mlt_listen_poll(l).deadline_ns <= now + SECOND);
     // ... the fifth gets in when one of them is done ...
     CHECK(mlt_greet_step(&greets[0], 0) == MLT_OK);
     CHECK(steps(l, now + 1, &in) == 1 && in.process == DIALLER);
     close(in.fd);
     CHECK(mlt_greet_step(&greets[ROOM], 0) == MLT_OK);
-    CHECK(steps(l, now + 2, &in) == 1 && c->crowded == IDLE);
+    CHECK(steps(l, now + 2, &in) == 1 && c->dropped_for_newer == IDLE);
     close(in.fd);
     // ... or when it takes too long. (Three of them are left.)
     int last[2] = {stranger_at(port), stranger_at(port)};
-    CHECK(steps(l, now + 3, &in) == 0 && c->crowded == IDLE + 1); // one stranger for the other
+    CHECK(steps(l, now + 3, &in) == 0 &&
+          c->dropped_for_newer == IDLE + 1); // one stranger for the other
     int newest = hello(&a, port, LISTENER, &greets[0]);
-    CHECK(steps(l, now + 4, &in) == 0 && c->crowded == IDLE + 2);
+    CHECK(steps(l, now + 4, &in) == 0 && c->dropped_for_newer == IDLE + 2);
     int latest = hello(&a, port, LISTENER, &greets[ROOM]);
-    CHECK(steps(l, now + 5, &in) == 0 && c->crowded == IDLE + 2);
-    CHECK(steps(l, now + 2 * (uint64_t)SECOND, &in) == 0 && c->crowded == IDLE + 3);
+    CHECK(steps(l, now + 5, &in) == 0 && c->dropped_for_newer == IDLE + 2);
+    CHECK(steps(l, now + 2 * (uint64_t)SECOND, &in) == 0 && c->dropped_for_newer == IDLE + 3);
     char nothing;
     CHECK(recv(more[1], &nothing, 1, MSG_DONTWAIT | MSG_PEEK) == 1); // the answer, and then the end
     CHECK(mlt_greet_step(&greets[1], 0) == MLT_OK && recv(more[1], &nothing, 1, 0) <= 0);
@@ -209,7 +211,7 @@ static void test_late_look(void)
         close(in.fd);
         good++;
     }
-    CHECK(good == ROOM && mlt_listen_count(l)->crowded == 0);
+    CHECK(good == ROOM && mlt_listen_count(l)->dropped_for_newer == 0);
     CHECK(steps(l, late + 1, &in) == 0 && mlt_greet_step(&greets[ROOM], 0) == MLT_OK);
     CHECK(steps(l, late + 1, &in) == 1);
     close(in.fd);
@@ -276,7 +278,7 @@ static void test_no_descriptors(void)
     no_more_descriptors();
     CHECK(mlt_listen_new(&l, &plan, why, sizeof why) == MLT_ERR_SYSTEM && !l);
     enough_descriptors();
-    check_same_text("full", why, "no descriptors to listen with (Too many open files)");
+    check_same_text("full", why, "no file descriptor for the listener (Too many open files)");
 }
 
 // The spare descriptor is lost for a while: another thread may take its number.
@@ -389,7 +391,7 @@ static void refuse_listening(int call)
         return;
     CHECK(mlt_listen_new(&l, &plan, why, sizeof why) == MLT_ERR_SYSTEM && !l);
     check_same_text("refused", why,
-                    "no port can be listened at (Numerical argument out of domain)");
+                    "cannot listen on any TCP port (Numerical argument out of domain)");
     CHECK(descriptors() == before);
 }
 
@@ -416,7 +418,7 @@ static void no_six(void)
     CHECK(refuse_family(AF_INET, EAFNOSUPPORT));
     CHECK(mlt_listen_new(&l, &plan, why, sizeof why) == MLT_ERR_SYSTEM);
     check_same_text("no family", why,
-                    "no port can be listened at (Address family not supported by protocol)");
+                    "cannot listen on any TCP port (Address family not supported by protocol)");
 }
 
 static void no_four(void)
@@ -446,7 +448,8 @@ static void test_refusals(void)
     if (__sanitizer_set_death_callback)
         return;
     CHECK(mlt_listen_new(&l, &plan, why, sizeof why) == MLT_ERR_NO_MEMORY && !l);
-    check_same_text("memory", why, "memory is exhausted: no room for 4294967295 strangers");
+    check_same_text("memory", why,
+                    "memory is exhausted: no room for 4294967295 incoming connections");
 }
 
 // ---- Ports
@@ -459,7 +462,7 @@ static void test_ports(void)
     mlt_listen_plan plan = {.self = &b, .ports = {port, port}, .strangers = 4};
     char wanted[200];
     CHECK(mlt_listen_new(&m, &plan, why, sizeof why) == MLT_ERR_SYSTEM && !m);
-    snprintf(wanted, sizeof wanted, "no port of %u-%u can be listened at (Address already in use)",
+    snprintf(wanted, sizeof wanted, "cannot listen on any port of %u-%u (Address already in use)",
              port, port);
     check_same_text("taken", why, wanted);
     plan.ports.first = port < 65000 ? port : (uint16_t)(port - 100);
@@ -471,14 +474,15 @@ static void test_ports(void)
     }
     mlt_listen_free(l);
     mlt_address foreign = address_of("203.0.113.77");
-    plan = (mlt_listen_plan){.self = &b, .strangers = 4, .only = &foreign, .count = 1};
+    plan = (mlt_listen_plan){.self = &b, .strangers = 4, .addresses = &foreign, .address_count = 1};
     CHECK(mlt_listen_new(&m, &plan, why, sizeof why) == MLT_ERR_SYSTEM);
-    check_same_text("foreign", why, "no port can be listened at (Cannot assign requested address)");
+    check_same_text("foreign", why,
+                    "cannot listen on any TCP port (Cannot assign requested address)");
     // Several addresses have the same port; others are not listened at. One that is not there is
     // left out.
     mlt_address some[] = {foreign, address_of("127.0.0.1"), foreign, address_of("127.0.0.2")};
-    plan.only = some;
-    plan.count = 4;
+    plan.addresses = some;
+    plan.address_count = 4;
     CHECK(mlt_listen_new(&m, &plan, why, sizeof why) == MLT_OK);
     struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(mlt_listen_port(m))};
     for (int last = 1; last <= 3; last++) {
@@ -558,7 +562,7 @@ static void test_ten_thousand(void)
         }
     }
     now_testing[0] = 0;
-    uint64_t dropped = c->crowded + c->no_descriptor;
+    uint64_t dropped = c->dropped_for_newer + c->no_descriptor;
     for (int i = 0; i < MLT_GREET_FAULTS; i++)
         dropped += c->faults[i];
     mlt_text told = {0};

@@ -51,8 +51,8 @@ static inline mlt_listen *listen_at(const mlt_greet_self *self, const char *only
     mlt_address address = address_of(only ? only : "127.0.0.1");
     mlt_listen_plan plan = {.self = self,
                             .ports = {port, port},
-                            .only = only ? &address : NULL,
-                            .count = only ? 1 : 0,
+                            .addresses = only ? &address : NULL,
+                            .address_count = only ? 1 : 0,
                             .strangers = strangers,
                             .greet_ms = MLT_LISTEN_GREET_MS,
                             .gone_ms = GONE_MS};

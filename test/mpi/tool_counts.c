@@ -67,7 +67,7 @@ static void check_sent(MPI_T_pvar_session s, int to, int from)
         sum[d] = open_counter(s, bytes[d], MPI_T_PVAR_CLASS_AGGREGATE, NULL);
     }
     eager = open_counter(s, "sent_eager", MPI_T_PVAR_CLASS_COUNTER, NULL);
-    asked = open_counter(s, "sent_asked", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    asked = open_counter(s, "sent_rendezvous", MPI_T_PVAR_CLASS_COUNTER, NULL);
     received = open_counter(s, "received", MPI_T_PVAR_CLASS_COUNTER, NULL);
     exchange(5, 10, to, from, MPI_COMM_WORLD); // nothing runs yet
     CHECK_INT(MPI_T_pvar_start(s, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS);

@@ -23,7 +23,7 @@ long mlt_launcher_number(const char *variable)
 static const char *name_of(const char *otherwise)
 {
     static const struct {
-        const char *sign, *name;
+        const char *variable, *name;
     } names[] = {
         {"SLURM_STEP_ID", "Slurm's srun"},
         {"FLUX_JOB_ID", "flux"},
@@ -34,7 +34,7 @@ static const char *name_of(const char *otherwise)
         {"HYDI_CONTROL_FD", "Hydra's mpiexec"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i].sign))
+        if (getenv(names[i].variable))
             return names[i].name;
     return otherwise;
 }
@@ -50,7 +50,7 @@ static bool has_pmix(void)
 }
 
 // The only process of its launcher needs nobody to talk to.
-static bool is_only(void)
+static bool is_singleton(void)
 {
     if (has_pmi() && mlt_launcher_number("PMI_SIZE") == 1)
         return true;
@@ -58,42 +58,43 @@ static bool is_only(void)
                           mlt_launcher_number("SLURM_STEP_NUM_TASKS") == 1);
 }
 
-// ---- Launchers that cannot
+// ---- Launchers that cannot be talked to
 
-typedef struct sign {
+typedef struct silent_launcher {
     const char *variable, *also; // that its processes have
     const char *size;            // how many of them there are
     const char *name, *remedy;
-} sign;
+} silent_launcher;
 
-static const sign signs[] = {
+static const silent_launcher silent_launchers[] = {
     {"OMPI_COMM_WORLD_SIZE", NULL, "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun",
      "it offers no PMIx here; use Millet's mpirun"},
     {"PALS_RANKID", NULL, "PALS_SIZE", "PALS's mpiexec",
-     "let it offer PMIx (mpiexec --pmi=pmix), or use Millet's mpirun inside of the allocation"},
+     "let it offer PMIx (mpiexec --pmi=pmix), or use Millet's mpirun inside the allocation"},
     {"FLUX_TASK_RANK", NULL, "FLUX_JOB_SIZE", "flux",
-     "let it offer PMI (flux run -o pmi=simple), or use Millet's mpirun inside of the allocation"},
+     "let it offer PMI (flux run -o pmi=simple), or use Millet's mpirun inside the allocation"},
     {"JSM_NAMESPACE_RANK", NULL, "JSM_NAMESPACE_SIZE", "jsrun",
-     "it offers no PMIx here; use Millet's mpirun inside of the allocation"},
+     "it offers no PMIx here; use Millet's mpirun inside the allocation"},
     {"PMI_RANK", NULL, "PMI_SIZE", "a launcher that speaks PMI",
      "it has set neither PMI_FD nor PMI_PORT; use Millet's mpirun"},
     {"MPIRUN_RANK", NULL, "MPIRUN_NPROCS", "MVAPICH's mpirun_rsh", "use Millet's mpirun"},
     {"SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "Slurm's srun",
-     "start it with srun --mpi=pmi2 or --mpi=pmix, or with Millet's mpirun inside of the "
+     "start the program with srun --mpi=pmi2 or --mpi=pmix, or with Millet's mpirun inside the "
      "allocation"},
 };
 
 // NULL: none, or one that has started this process only.
-static const sign *find_sign(void)
+static const silent_launcher *find_silent(void)
 {
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (getenv(signs[i].variable) && (!signs[i].also || getenv(signs[i].also)) &&
-            mlt_launcher_number(signs[i].size) > 1)
-            return &signs[i];
+    for (size_t i = 0; i < sizeof silent_launchers / sizeof *silent_launchers; i++)
+        if (getenv(silent_launchers[i].variable) &&
+            (!silent_launchers[i].also || getenv(silent_launchers[i].also)) &&
+            mlt_launcher_number(silent_launchers[i].size) > 1)
+            return &silent_launchers[i];
     return NULL;
 }
 
-static bool is_alone(void)
+static bool wants_alone(void)
 {
     const char *alone = getenv("MILLET_ALONE");
     return alone && (strcmp(alone, "1") == 0 || strcmp(alone, "yes") == 0 ||
@@ -103,14 +104,14 @@ static bool is_alone(void)
 mlt_status mlt_launcher_find(mlt_launcher *l, char *why, size_t why_size)
 {
     *l = (mlt_launcher){.fd = -1};
-    if (is_alone() || is_only())
+    if (wants_alone() || is_singleton())
         return MLT_OK;
     if (has_pmi() || has_pmix()) {
         l->protocol = has_pmi() ? &mlt_protocol_pmi : &mlt_protocol_pmix;
         l->name = name_of(has_pmi() ? "a PMI launcher" : "a PMIx launcher");
         return MLT_OK;
     }
-    const sign *found = find_sign();
+    const silent_launcher *found = find_silent();
     if (!found)
         return MLT_OK;
     snprintf(why, why_size,

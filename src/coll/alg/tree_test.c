@@ -101,20 +101,20 @@ static void check_rounds(uint32_t ranks, uint64_t blocks)
     for (uint32_t v = 0; v < ranks; v++)
         c[v] = mlt_circulant_of(ranks, v);
     memset(has, true, blocks); // the root
-    CHECK(c[0].rounds == mlt_rounds(ranks) && c[0].skip[0] == 1);
-    for (uint64_t i = 0; i < blocks - 1 + c[0].rounds; i++) {
+    CHECK(c[0].skip_count == mlt_rounds(ranks) && c[0].skip[0] == 1);
+    for (uint64_t i = 0; i < blocks - 1 + c[0].skip_count; i++) {
         bool *now = malloc(ranks * blocks);
         CHECK(now);
         memcpy(now, has, ranks * blocks);
         for (uint32_t v = 0; v < ranks; v++) {
             mlt_circulant_round r = mlt_circulant_at(&c[v], ranks, v, blocks, i);
             mlt_circulant_round next = mlt_circulant_at(&c[r.to], ranks, r.to, blocks, i);
-            CHECK(next.from == v && next.take == r.give);
-            CHECK(r.give == UINT64_MAX || now[v * blocks + r.give]);
-            if (r.take == UINT64_MAX)
+            CHECK(next.from == v && next.recv_block == r.send_block);
+            CHECK(r.send_block == UINT64_MAX || now[v * blocks + r.send_block]);
+            if (r.recv_block == UINT64_MAX)
                 continue;
-            CHECK(!has[v * blocks + r.take]); // nothing comes twice
-            has[v * blocks + r.take] = true;
+            CHECK(!has[v * blocks + r.recv_block]); // nothing comes twice
+            has[v * blocks + r.recv_block] = true;
         }
         free(now);
     }
@@ -131,8 +131,8 @@ static void test_circulant(void)
             check_rounds(p, blocks);
     check_rounds(1000, 3);
     check_rounds(1025, 4);
-    CHECK(mlt_circulant_of(1, 0).rounds == 0);
-    CHECK(mlt_circulant_of(MLT_GOAL_MAX_RANKS, MLT_GOAL_MAX_RANKS - 1).rounds == 28);
+    CHECK(mlt_circulant_of(1, 0).skip_count == 0);
+    CHECK(mlt_circulant_of(MLT_GOAL_MAX_RANKS, MLT_GOAL_MAX_RANKS - 1).skip_count == 28);
 }
 
 // ---- brackets

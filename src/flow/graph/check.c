@@ -26,7 +26,7 @@ static const char *check_end_name(const mlt_flow_builder *b, mlt_flow_end end, c
 
 static const char *file_of(const mlt_flow_builder *b, uint32_t node)
 {
-    return b->more.at[b->graph->vector_of[node]].file;
+    return b->vector_info.at[b->graph->vector_of[node]].file;
 }
 
 // ---- queues: wired once, and wired at all
@@ -37,7 +37,7 @@ static uint32_t *mark_of(mlt_flow_builder *b, uint32_t node, uint16_t queue)
     const mlt_flow_vector *v = mlt_flow_vector_of(b->graph, node);
     if (v->kind != MLT_FLOW_MODULE)
         return NULL;
-    return &b->marks[b->more.at[b->graph->vector_of[node]].mark +
+    return &b->marks[b->vector_info.at[b->graph->vector_of[node]].mark +
                      (size_t)(node - v->first) * v->module->queue_count + queue];
 }
 
@@ -53,7 +53,7 @@ static void tell_twice(mlt_flow_builder *b, const mlt_flow_edge *e, const mlt_fl
     char from[CHECK_TEXT], to[CHECK_TEXT], line[40] = "";
     if (before->line != e->line)
         snprintf(line, sizeof line, " (line %d)", before->line);
-    mlt_flow_tell(b, b->root->file, e->line, false,
+    mlt_flow_tell(b, b->root->file, e->line, MLT_FLOW_ERROR,
                   "%s leads to %s already%s, and an output leads to one thing: put a Broadcast "
                   "between",
                   check_end_name(b, edge_end(e, true), from),
@@ -84,17 +84,17 @@ static void mark_wires(mlt_flow_builder *b)
     }
 }
 
-// "outQueue1 of Parallel is wired for no instance".
+// "outQueue1 of Parallel is wired in no instance".
 static void tell_unwired(mlt_flow_builder *b, const char *file, int line, const char *module,
                          const char *queue, uint32_t wired, uint32_t all, const char *example)
 {
     if (wired == 0)
-        mlt_flow_tell(b, file, line, false,
-                      "%s of %s is wired for no instance: wire it, or declare it optional", queue,
+        mlt_flow_tell(b, file, line, MLT_FLOW_ERROR,
+                      "%s of %s is wired in no instance: wire it, or declare it optional", queue,
                       module);
     else if (wired < all)
-        mlt_flow_tell(b, file, line, true,
-                      "%s of %s is wired for %u of its %u instances only: %s has none", queue,
+        mlt_flow_tell(b, file, line, MLT_FLOW_WARNING,
+                      "%s of %s is wired in %u of %u instances only; not in %s, for example", queue,
                       module, wired, all, example);
 }
 
@@ -114,37 +114,42 @@ static void check_queues(mlt_flow_builder *b)
 {
     const mlt_flow_graph *g = b->graph;
     for (uint32_t v = 0; v < g->vector_count; v++) {
-        mlt_flow_module_row *m = &b->modules.at[b->more.at[v].module];
+        mlt_flow_module_row *m = &b->modules.at[b->vector_info.at[v].module];
         size_t queues = m->module->queue_count;
         if (g->vectors[v].kind != MLT_FLOW_MODULE)
             continue;
         for (uint32_t i = 0; i < g->vectors[v].count; i++)
             for (size_t q = 0; q < queues; q++) {
-                if (b->marks[b->more.at[v].mark + i * queues + q])
+                if (b->marks[b->vector_info.at[v].mark + i * queues + q])
                     m->wired[q]++;
-                else if (m->bare[q] == MLT_FLOW_NONE)
-                    m->bare[q] = g->vectors[v].first + i;
+                else if (m->first_unwired[q] == MLT_FLOW_NONE)
+                    m->first_unwired[q] = g->vectors[v].first + i;
             }
     }
     for (uint32_t i = 0; i < b->modules.count; i++) {
         const mlt_flow_module_row *m = &b->modules.at[i];
         for (size_t q = 0; q < m->module->queue_count; q++) {
-            if (!required(&m->module->queues[q]) || m->bare[q] == MLT_FLOW_NONE)
+            if (!required(&m->module->queues[q]) || m->first_unwired[q] == MLT_FLOW_NONE)
                 continue;
             char example[CHECK_TEXT];
-            mlt_flow_node_name(g, m->bare[q], example, sizeof example);
-            tell_unwired(b, file_of(b, m->bare[q]), mlt_flow_vector_of(g, m->bare[q])->line,
-                         m->module->name, m->module->queues[q].name, m->wired[q], m->instances,
-                         example);
+            mlt_flow_node_name(g, m->first_unwired[q], example, sizeof example);
+            tell_unwired(b, file_of(b, m->first_unwired[q]),
+                         mlt_flow_vector_of(g, m->first_unwired[q])->line, m->module->name,
+                         m->module->queues[q].name, m->wired[q], m->instances, example);
         }
     }
+}
+
+static const mlt_flow_roots *root_vector_of(const mlt_flow_builder *b, const mlt_flow_port *port)
+{
+    return &b->root_vectors.at[b->instances.at[port->instance].root_vector];
 }
 
 typedef struct root_row { // of all instances of a root, and one of its queues
     const flow_root *root;
     uint16_t queue;
-    uint32_t first; // port
-    uint32_t all, wired, bare;
+    uint32_t all, wired;
+    uint32_t first_unwired; // port
     bool told;
 } root_row;
 
@@ -155,38 +160,38 @@ static void check_ports(mlt_flow_builder *b)
     uint32_t count = 0, room = 0, last = 0;
     for (uint32_t p = 0; p < b->ports.count; p++) {
         const mlt_flow_port *port = &b->ports.at[p];
-        const flow_root *root = b->roots.at[b->instances.at[port->instance].roots].root;
+        const flow_root *root = root_vector_of(b, port)->root;
         uint32_t r = last + 1 < count && rows[last + 1].root == root ? last + 1 : 0;
         while (r < count && (rows[r].root != root || rows[r].queue != port->queue))
             r++;
         if (r == count) {
             MLT_ARRAY_WANT(rows, count + 1ull, room);
             rows[count++] =
-                (root_row){.root = root, .queue = port->queue, .first = p, .bare = MLT_FLOW_NONE};
+                (root_row){.root = root, .queue = port->queue, .first_unwired = MLT_FLOW_NONE};
         }
         last = r;
         bool input = root->queues[port->queue].input, in = port->ins > 0;
         bool out = port->out != MLT_FLOW_NONE;
         if (!(input ? out : in) && !rows[r].told) {
-            mlt_flow_tell(b, root->file, root->line, false,
+            mlt_flow_tell(b, root->file, root->line, MLT_FLOW_ERROR,
                           "%s is an %s of %s, but nothing inside is wired to it",
                           root->queues[port->queue].name, input ? "input" : "output", root->name);
             rows[r].told = true;
         }
         rows[r].all++;
         rows[r].wired += input ? in : out;
-        if (!(input ? in : out) && rows[r].bare == MLT_FLOW_NONE)
-            rows[r].bare = p;
+        if (!(input ? in : out) && rows[r].first_unwired == MLT_FLOW_NONE)
+            rows[r].first_unwired = p;
     }
     for (uint32_t r = 0; r < count; r++) {
         const flow_queue_decl *queue = &rows[r].root->queues[rows[r].queue];
-        if (queue->optional || rows[r].told || rows[r].bare == MLT_FLOW_NONE)
+        if (queue->optional || rows[r].told || rows[r].first_unwired == MLT_FLOW_NONE)
             continue;
         char example[CHECK_TEXT];
-        check_end_name(b, (mlt_flow_end){MLT_FLOW_PORT | rows[r].bare, rows[r].queue}, example);
+        check_end_name(b, (mlt_flow_end){MLT_FLOW_PORT | rows[r].first_unwired, rows[r].queue},
+                       example);
         *strrchr(example, '.') = 0;
-        const mlt_flow_roots *roots =
-            &b->roots.at[b->instances.at[b->ports.at[rows[r].bare].instance].roots];
+        const mlt_flow_roots *roots = root_vector_of(b, &b->ports.at[rows[r].first_unwired]);
         tell_unwired(b, b->root->file, roots->line, rows[r].root->name, queue->name, rows[r].wired,
                      rows[r].all, example);
     }
@@ -200,7 +205,7 @@ static const flow_queue_decl *decl_of(const mlt_flow_builder *b, mlt_flow_end en
     if (!(end.id & MLT_FLOW_PORT))
         return &mlt_flow_vector_of(b->graph, end.id)->module->queues[end.queue];
     const mlt_flow_port *port = &b->ports.at[end.id & ~MLT_FLOW_PORT];
-    return &b->roots.at[b->instances.at[port->instance].roots].root->queues[port->queue];
+    return &root_vector_of(b, port)->root->queues[port->queue];
 }
 
 static const char *type_text(flow_type kind, const char *type)
@@ -229,19 +234,19 @@ static bool check_edge(mlt_flow_builder *b, const mlt_flow_edge *e)
         return true;
     char a[CHECK_TEXT], c[CHECK_TEXT];
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
-        mlt_flow_tell(b, b->root->file, e->line, false, "%s gives %s, but %s takes %s",
+        mlt_flow_tell(b, b->root->file, e->line, MLT_FLOW_ERROR, "%s gives %s, but %s takes %s",
                       check_end_name(b, source, a), decl_type(from), check_end_name(b, sink, c),
                       decl_type(to));
     return false;
 }
 
 // The collective that stands for all that pass elements to each other.
-static mlt_flow_collective *union_of(mlt_flow_builder *b, const mlt_flow_collective *c)
+static mlt_flow_collective *type_group(mlt_flow_builder *b, const mlt_flow_collective *c)
 {
     mlt_flow_collective *all = b->collectives.at;
-    uint32_t i = c->same;
-    while (all[i].same != i)
-        i = all[i].same = all[all[i].same].same;
+    uint32_t i = c->parent;
+    while (all[i].parent != i)
+        i = all[i].parent = all[all[i].parent].parent;
     return &all[i];
 }
 
@@ -253,7 +258,7 @@ static void check_joined(mlt_flow_builder *b, uint32_t edge, bool source)
     mlt_flow_end own = edge_end(e, source);
     const flow_queue_decl *q = decl_of(b, own);
     uint32_t at = source ? e->to : e->from;
-    mlt_flow_collective *c = union_of(b, mlt_flow_collective_of(b, at));
+    mlt_flow_collective *c = type_group(b, mlt_flow_collective_of(b, at));
     if (!typed(q) || c->told)
         return;
     if (c->edge == MLT_FLOW_NONE) {
@@ -267,7 +272,7 @@ static void check_joined(mlt_flow_builder *b, uint32_t edge, bool source)
         return;
     char one[CHECK_TEXT], other[CHECK_TEXT], name[CHECK_TEXT];
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
-        mlt_flow_tell(b, b->root->file, e->line, false,
+        mlt_flow_tell(b, b->root->file, e->line, MLT_FLOW_ERROR,
                       "%s carries %s, but %s carries %s: %s joins queues of one type",
                       check_end_name(b, first, one), decl_type(p), check_end_name(b, own, other),
                       decl_type(q), mlt_flow_node_name(g, at, name, sizeof name));
@@ -279,7 +284,7 @@ static void check_op(mlt_flow_builder *b, const mlt_flow_collective *r)
 {
     const mlt_flow_graph *g = b->graph;
     const flow_op *op = mlt_flow_vector_of(g, r->node)->op;
-    mlt_flow_collective *c = union_of(b, r);
+    mlt_flow_collective *c = type_group(b, r);
     if (!op || c->told || c->edge == MLT_FLOW_NONE)
         return;
     mlt_flow_end first = edge_end(&g->edges[c->edge], c->source);
@@ -295,14 +300,15 @@ static void check_op(mlt_flow_builder *b, const mlt_flow_collective *r)
             *why = 0;
     } else if (q->bytes > 0 || strncmp(q->type, "struct ", 7) == 0 ||
                strncmp(q->type, "union ", 6) == 0) {
-        // A name that the tool does not know may be a number's: the program will tell.
+        // An unknown type name may be a typedef of a number: the program will tell.
         snprintf(why, sizeof why, "%s works on numbers, not on %s: declare an operation for it",
                  op->name, q->type);
     }
     if (!*why)
         return;
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, r->in_line))
-        mlt_flow_tell(b, file_of(b, r->node), r->in_line, false, "%s(%s): %s carries %s, and %s",
+        mlt_flow_tell(b, file_of(b, r->node), r->in_line, MLT_FLOW_ERROR,
+                      "%s(%s): %s carries %s, and %s",
                       mlt_flow_node_name(g, r->node, name, sizeof name), op->name,
                       check_end_name(b, first, end), decl_type(q), why);
     c->told = true;
@@ -315,7 +321,7 @@ static void check_types(mlt_flow_builder *b)
         const mlt_flow_collective *from = mlt_flow_collective_of(b, g->edges[i].from);
         const mlt_flow_collective *to = mlt_flow_collective_of(b, g->edges[i].to);
         if (from && to)
-            union_of(b, from)->same = union_of(b, to)->same;
+            type_group(b, from)->parent = type_group(b, to)->parent;
     }
     for (uint32_t i = 0; i < g->edge_count; i++) {
         const mlt_flow_edge *e = &g->edges[i];
@@ -360,12 +366,13 @@ static void check_collectives(mlt_flow_builder *b)
         char name[CHECK_TEXT];
         bool op = what[strlen(what) - 1] == ' ';
         mlt_flow_node_name(g, c->node, name, sizeof name);
-        mlt_flow_tell(b, file_of(b, c->node), line, false, "%s%s%s%s", name, what, op ? name : "",
-                      op ? "(sum)" : "");
+        mlt_flow_tell(b, file_of(b, c->node), line, MLT_FLOW_ERROR, "%s%s%s%s", name, what,
+                      op ? name : "", op ? "(sum)" : "");
     }
 }
 
-// One pin a node: `p @ host1; p[0] @ host1:0;` is the second, others contradict.
+// Keeps one pin a node: of two that agree the more exact (of `p @ host1; p[0] @ host1:0;` the
+// second); others are errors.
 static void check_pins(mlt_flow_builder *b)
 {
     mlt_flow_graph *g = b->graph;
@@ -388,7 +395,7 @@ static void check_pins(mlt_flow_builder *b)
         }
         char name[CHECK_TEXT], one[CHECK_TEXT], two[CHECK_TEXT];
         if (mlt_flow_once(b, MLT_FLOW_TOLD_PIN, pin.line))
-            mlt_flow_tell(b, file_of(b, pin.node), pin.line, false,
+            mlt_flow_tell(b, file_of(b, pin.node), pin.line, MLT_FLOW_ERROR,
                           "%s is placed at %s, but line %d says %s",
                           mlt_flow_node_name(g, pin.node, name, sizeof name),
                           mlt_flow_pin_text(&pin, one, sizeof one), other->line,
@@ -404,7 +411,7 @@ void mlt_flow_check_wires(mlt_flow_builder *b)
     const mlt_flow_graph *g = b->graph;
     size_t marks = 0;
     for (uint32_t v = 0; v < g->vector_count; v++) {
-        b->more.at[v].mark = marks;
+        b->vector_info.at[v].mark = marks;
         if (g->vectors[v].kind == MLT_FLOW_MODULE)
             marks += (size_t)g->vectors[v].count * g->vectors[v].module->queue_count;
     }
@@ -417,11 +424,11 @@ void mlt_flow_check_wires(mlt_flow_builder *b)
 
 void mlt_flow_check_whole(mlt_flow_builder *b)
 {
-    uint32_t errors = b->graph->errors;
+    uint32_t wiring_errors = b->graph->errors; // wrong types and pins hide nothing that is missing
     if (!b->mistyped)
         check_types(b);
     check_pins(b);
-    if (errors)
+    if (wiring_errors)
         return;
     check_collectives(b);
     check_ports(b);

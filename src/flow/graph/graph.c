@@ -16,7 +16,7 @@
 
 // ---- messages
 
-void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning,
+void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, mlt_flow_severity severity,
                    const char *format, ...)
 {
     mlt_flow_graph *g = b->graph;
@@ -29,14 +29,14 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning
     for (uint32_t i = 0; i < g->sentence_count; i++)
         if (g->sentences[i].line == line && strcmp(g->sentences[i].text, text) == 0)
             return;
-    g->errors += !warning;
+    g->errors += severity == MLT_FLOW_ERROR;
     if (g->sentence_count >= MLT_FLOW_SENTENCES)
         return;
     MLT_ARRAY_WANT(g->sentences, g->sentence_count + 1ull, b->sentence_room);
     g->sentences[g->sentence_count++] =
         (mlt_flow_sentence){.file = file,
                             .line = line,
-                            .warning = warning,
+                            .warning = severity == MLT_FLOW_WARNING,
                             .text = mlt_flow_arena_text(g->arena, text, strlen(text))};
 }
 
@@ -110,7 +110,7 @@ const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char 
     if (!(end.id & MLT_FLOW_PORT))
         return queue_name(b->graph, end.id, end.queue, text, size);
     const mlt_flow_port *port = &b->ports.at[end.id & ~MLT_FLOW_PORT];
-    const mlt_flow_roots *r = &b->roots.at[b->instances.at[port->instance].roots];
+    const mlt_flow_roots *r = &b->root_vectors.at[b->instances.at[port->instance].root_vector];
     const char *queue = r->root->queues[port->queue].name;
     if (r->scalar)
         snprintf(text, size, "%s.%s", r->name, queue);
@@ -153,10 +153,10 @@ static void add_receivers(mlt_flow_builder *b)
         for (uint32_t i = g->in.first[r->node]; i < g->in.first[r->node + 1]; i++) {
             uint32_t n = g->edges[g->in.list[i]].from;
             const mlt_flow_vector *v = mlt_flow_vector_of(g, n);
-            uint16_t in = b->modules.at[b->more.at[g->vector_of[n]].module].in;
+            uint16_t in = b->modules.at[b->vector_info.at[g->vector_of[n]].module].in;
             char text[200], who[200];
             if (v->kind != MLT_FLOW_MODULE || in == UINT16_MAX) {
-                mlt_flow_tell(b, b->root->file, r->in_line, false,
+                mlt_flow_tell(b, b->root->file, r->in_line, MLT_FLOW_ERROR,
                               "%s leads nowhere, so its result goes to all contributors, but %s %s",
                               mlt_flow_node_name(g, r->node, text, sizeof text),
                               mlt_flow_node_name(g, n, who, sizeof who),
@@ -197,7 +197,7 @@ static void graph_check_given(mlt_flow_builder *b)
         char hint[300];
         mlt_flow_hint(hint, sizeof hint, b->given[i].name, names, g->constant_count);
         if (!there)
-            mlt_flow_tell(b, b->root->file, b->root->line, false,
+            mlt_flow_tell(b, b->root->file, b->root->line, MLT_FLOW_ERROR,
                           "-D %s=%ld: %s has no constant of that name%s", b->given[i].name,
                           b->given[i].value, b->root->name, *hint ? hint : ", and no other");
         free(names);
@@ -212,10 +212,10 @@ static void call_root(void *arg, const flow_root *root, flow_wiring *w)
 
 static void builder_free(mlt_flow_builder *b)
 {
-    free(b->more.at);
+    free(b->vector_info.at);
     free(b->modules.at);
     free(b->collectives.at);
-    free(b->roots.at);
+    free(b->root_vectors.at);
     free(b->instances.at);
     free(b->ports.at);
     free(b->from.at);
@@ -238,13 +238,13 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
     };
     flow_wiring w = {.builder = &b, .root = root, .prefix = "", .copies = 1};
     if (root->queue_count)
-        mlt_flow_tell(&b, root->file, root->line, false,
+        mlt_flow_tell(&b, root->file, root->line, MLT_FLOW_ERROR,
                       "%s is the main root, which has no queues, but it declares the queue %s",
                       root->name, root->queues[0].name);
     wire(arg, root, &w);
     mlt_flow_wiring_fini(&w);
     if (!g->node_count && !g->errors)
-        mlt_flow_tell(&b, root->file, root->line, false,
+        mlt_flow_tell(&b, root->file, root->line, MLT_FLOW_ERROR,
                       "%s has no instances: there is nothing to run", root->name);
     graph_check_given(&b);
     mlt_flow_check_wires(&b);

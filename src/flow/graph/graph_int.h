@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/table.h"
 #include "flow/graph/graph.h"
+#include "flow/graph/severity.h"
 
 #define MLT_FLOW_PORT UINT32_C(0x80000000)
 #define MLT_FLOW_NONE UINT32_MAX
@@ -49,9 +50,9 @@ typedef struct mlt_flow_vector_more {
 typedef struct mlt_flow_module_row {
     const flow_module *module;
     uint32_t instances;
-    uint16_t in, out; // default queues; UINT16_MAX: none
-    uint32_t *wired;  // [queue_count] how many instances have that queue wired
-    uint32_t *bare;   // [queue_count] the first node that has not
+    uint16_t in, out;        // default queues; UINT16_MAX: none
+    uint32_t *wired;         // [queue_count] how many instances have that queue wired
+    uint32_t *first_unwired; // [queue_count] the first node that has not
 } mlt_flow_module_row;
 
 // A node that is a collective.
@@ -59,9 +60,9 @@ typedef struct mlt_flow_collective {
     uint32_t node;
     uint32_t in_statement, out_statement; // 0: none yet
     int in_line, out_line;
-    uint32_t same; // union-find: collectives that pass elements to each other have one type
-    uint32_t edge; // of `same`: the first typed one; MLT_FLOW_NONE: none
-    bool source;   // of that edge: the type is that of its source
+    uint32_t parent; // union-find: collectives that pass elements to each other have one type
+    uint32_t edge;   // of the group: the first typed one; MLT_FLOW_NONE: none
+    bool source;     // of that edge: the type is that of its source
     bool told;
 } mlt_flow_collective;
 
@@ -75,9 +76,9 @@ typedef struct mlt_flow_roots {
 } mlt_flow_roots;
 
 typedef struct mlt_flow_root_instance {
-    uint32_t roots;            // in `roots`
-    uint32_t first_node, node; // its nodes: from the first to before the second
-    uint32_t port;             // its first
+    uint32_t root_vector;          // in `root_vectors`
+    uint32_t first_node, end_node; // its nodes: from the first to before the end
+    uint32_t port;                 // its first
 } mlt_flow_root_instance;
 
 typedef struct mlt_flow_port {
@@ -111,10 +112,10 @@ typedef struct mlt_flow_builder {
     size_t given_count;
     uint32_t statement; // number of the one that is being wired
     uint32_t vector_room, node_room, edge_room, pin_room, constant_room, sentence_room;
-    MLT_FLOW_LIST(mlt_flow_vector_more) more; // by vector
+    MLT_FLOW_LIST(mlt_flow_vector_more) vector_info; // by vector
     MLT_FLOW_LIST(mlt_flow_module_row) modules;
     MLT_FLOW_LIST(mlt_flow_collective) collectives;
-    MLT_FLOW_LIST(mlt_flow_roots) roots;
+    MLT_FLOW_LIST(mlt_flow_roots) root_vectors;
     MLT_FLOW_LIST(mlt_flow_root_instance) instances;
     MLT_FLOW_LIST(mlt_flow_port) ports;
     mlt_flow_ends from, to;
@@ -135,7 +136,7 @@ typedef struct mlt_flow_thing {
     const char *name; // as the root has it
     bool bad;         // an error was told: nothing more is said about it
     bool nested;
-    uint32_t at; // in graph->vectors or builder->roots
+    uint32_t at; // in graph->vectors or builder->root_vectors
 } mlt_flow_thing;
 
 struct flow_wiring {
@@ -154,14 +155,14 @@ void mlt_flow_wiring_fini(flow_wiring *w);
 // Room for one more element in a list.
 #define MLT_FLOW_ROOM(list) MLT_ARRAY_WANT((list).at, (list).count + 1ull, (list).room)
 
-void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning,
+void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, mlt_flow_severity severity,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 // True, once: this was not yet told for that line.
 bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line);
 
 static inline mlt_flow_collective *mlt_flow_collective_of(const mlt_flow_builder *b, uint32_t node)
 {
-    uint32_t v = b->graph->vector_of[node], first = b->more.at[v].collective;
+    uint32_t v = b->graph->vector_of[node], first = b->vector_info.at[v].collective;
     return first == MLT_FLOW_NONE ? NULL
                                   : &b->collectives.at[first + node - b->graph->vectors[v].first];
 }

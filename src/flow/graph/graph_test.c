@@ -115,8 +115,8 @@ static void test_paper(void)
     expect("figure 5", wire_figure_5,
            "p[0].out>r1 p[1].out>r1 p[2].out>r1 p[3].out>r1 r1>p[0].in r1>p[2].in "
            "p[1].outQueue1>r2 p[2].outQueue1>r2 r2>p[3].in",
-           "3: warning: outQueue1 of Parallel is wired for 2 of its 4 instances only: p[0] has "
-           "none");
+           "3: warning: outQueue1 of Parallel is wired in 2 of 4 instances only; not in p[0], "
+           "for example");
 }
 
 static void test_shape(void)
@@ -190,7 +190,7 @@ static void wire_middle(flow_wiring *w)
 static void test_middle(void)
 {
     expect("middle", wire_middle, "p[0].out>p[1].more p[1].out>p[2].in p[2].rest>p[0].in",
-           "1: warning: more of Two is wired for 1 of its 3 instances only: p[0] has none");
+           "1: warning: more of Two is wired in 1 of 3 instances only; not in p[0], for example");
 }
 
 // ---- nested roots

@@ -63,7 +63,7 @@ static bool round_about(mlt_flow_builder *b)
             at = port_of(g->edges[e].to);
             if (walk[at] == p + 1) {
                 char name[200];
-                mlt_flow_tell(b, b->root->file, g->edges[e].line, false,
+                mlt_flow_tell(b, b->root->file, g->edges[e].line, MLT_FLOW_ERROR,
                               "%s leads through queues of roots back to itself, and no module is "
                               "in between",
                               mlt_flow_end_name(b,

@@ -19,7 +19,8 @@
 
 enum { GRAPH_WIRE_TEXT = 240 };
 
-#define ERROR(w, line, ...) mlt_flow_tell((w)->builder, (w)->root->file, line, false, __VA_ARGS__)
+#define ERROR(w, line, ...)                                                                        \
+    mlt_flow_tell((w)->builder, (w)->root->file, line, MLT_FLOW_ERROR, __VA_ARGS__)
 
 // ---- constants
 
@@ -149,13 +150,13 @@ static uint16_t default_queue(const flow_queue_decl *queues, size_t count, bool 
 static void check_numbers(mlt_flow_builder *b, const flow_module *module)
 {
     if (module->weight < 0 || module->weight > INT32_MAX)
-        mlt_flow_tell(b, module->file, module->line, false,
+        mlt_flow_tell(b, module->file, module->line, MLT_FLOW_ERROR,
                       "the weight of %s is %ld: it is at least 1, and below 2^31", module->name,
                       computed(module->weight, 0));
     for (size_t q = 0; q < module->queue_count; q++) {
         long cap = module->queues[q].cap;
         if (cap < 0 || cap > INT32_MAX)
-            mlt_flow_tell(b, module->file, module->line, false,
+            mlt_flow_tell(b, module->file, module->line, MLT_FLOW_ERROR,
                           "the capacity of %s of %s is %ld: it is at least 1, and below 2^31",
                           module->queues[q].name, module->name, computed(cap, 0));
     }
@@ -174,10 +175,11 @@ static uint32_t graph_wire_row_of(mlt_flow_builder *b, const flow_module *module
         .in = default_queue(module->queues, module->queue_count, true),
         .out = default_queue(module->queues, module->queue_count, false),
         .wired = mlt_flow_arena_take(b->graph->arena, module->queue_count * sizeof(uint32_t)),
-        .bare = mlt_flow_arena_take(b->graph->arena, module->queue_count * sizeof(uint32_t)),
+        .first_unwired =
+            mlt_flow_arena_take(b->graph->arena, module->queue_count * sizeof(uint32_t)),
     };
     for (size_t q = 0; q < module->queue_count; q++)
-        b->modules.at[b->modules.count].bare[q] = MLT_FLOW_NONE;
+        b->modules.at[b->modules.count].first_unwired[q] = MLT_FLOW_NONE;
     return b->modules.count++;
 }
 
@@ -186,7 +188,7 @@ static void add_collectives(mlt_flow_builder *b, const mlt_flow_vector *v)
     for (uint32_t i = 0; i < v->count; i++) {
         MLT_FLOW_ROOM(b->collectives);
         b->collectives.at[b->collectives.count] = (mlt_flow_collective){
-            .node = v->first + i, .same = b->collectives.count, .edge = MLT_FLOW_NONE};
+            .node = v->first + i, .parent = b->collectives.count, .edge = MLT_FLOW_NONE};
         b->collectives.count++;
     }
 }
@@ -214,13 +216,13 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
         .weight = kind == MLT_FLOW_MODULE ? (uint32_t)(module->weight ? module->weight : 1) : 0,
     };
     MLT_ARRAY_WANT(g->vectors, g->vector_count + 1ull, b->vector_room);
-    MLT_FLOW_ROOM(b->more);
-    b->more.at[b->more.count++] = (mlt_flow_vector_more){
+    MLT_FLOW_ROOM(b->vector_info);
+    b->vector_info.at[b->vector_info.count++] = (mlt_flow_vector_more){
         .module = graph_wire_row_of(b, module),
         .collective = kind == MLT_FLOW_MODULE ? MLT_FLOW_NONE : b->collectives.count,
         .file = w->root->file,
     };
-    b->modules.at[b->more.at[g->vector_count].module].instances += v.count;
+    b->modules.at[b->vector_info.at[g->vector_count].module].instances += v.count;
     if (kind != MLT_FLOW_MODULE)
         add_collectives(b, &v);
     MLT_ARRAY_WANT(g->vector_of, v.first + v.count, b->node_room);
@@ -231,7 +233,7 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
     return add_thing(w, line, thing);
 }
 
-static void add_instance(mlt_flow_builder *b, uint32_t roots, const flow_root *root)
+static void add_instance(mlt_flow_builder *b, uint32_t root_vector, const flow_root *root)
 {
     for (size_t q = 0; q < root->queue_count; q++) {
         MLT_FLOW_ROOM(b->ports);
@@ -240,7 +242,7 @@ static void add_instance(mlt_flow_builder *b, uint32_t roots, const flow_root *r
     }
     MLT_FLOW_ROOM(b->instances);
     b->instances.at[b->instances.count++] = (mlt_flow_root_instance){
-        .roots = roots, .port = b->ports.count - (uint32_t)root->queue_count};
+        .root_vector = root_vector, .port = b->ports.count - (uint32_t)root->queue_count};
 }
 
 static void wire_instance(flow_wiring *w, const mlt_flow_roots *r, uint32_t i)
@@ -256,7 +258,7 @@ static void wire_instance(flow_wiring *w, const mlt_flow_roots *r, uint32_t i)
         .copies = w->copies * r->count};
     b->instances.at[r->first + i].first_node = b->graph->node_count;
     b->wire(b->arg, r->root, &inner);
-    b->instances.at[r->first + i].node = b->graph->node_count;
+    b->instances.at[r->first + i].end_node = b->graph->node_count;
     mlt_flow_wiring_fini(&inner);
 }
 
@@ -282,9 +284,9 @@ MLT_EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const f
                  : count == -1 ? 1
                                : (uint32_t)count,
     };
-    thing.at = b->roots.count;
-    MLT_FLOW_ROOM(b->roots);
-    b->roots.at[b->roots.count++] = r;
+    thing.at = b->root_vectors.count;
+    MLT_FLOW_ROOM(b->root_vectors);
+    b->root_vectors.at[b->root_vectors.count++] = r;
     // All of them first, for their numbers follow each other, and roots inside have their own.
     for (uint32_t i = 0; i < r.count; i++)
         add_instance(b, thing.at, root);
@@ -297,12 +299,13 @@ MLT_EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const f
 
 static uint32_t count_of(const flow_wiring *w, const mlt_flow_thing *t)
 {
-    return t->nested ? w->builder->roots.at[t->at].count : w->builder->graph->vectors[t->at].count;
+    return t->nested ? w->builder->root_vectors.at[t->at].count
+                     : w->builder->graph->vectors[t->at].count;
 }
 
 static bool scalar(const flow_wiring *w, const mlt_flow_thing *t)
 {
-    return t->nested ? w->builder->roots.at[t->at].scalar
+    return t->nested ? w->builder->root_vectors.at[t->at].scalar
                      : w->builder->graph->vectors[t->at].scalar;
 }
 
@@ -444,7 +447,7 @@ static bool take_op(flow_wiring *w, int line, const flow_part *p)
     if (!p->op)
         return true;
     if (!v || v->kind != MLT_FLOW_REDUCE) {
-        const char *what = v ? v->module->name : w->builder->roots.at[t->at].root->name;
+        const char *what = v ? v->module->name : w->builder->root_vectors.at[t->at].root->name;
         ERROR(w, line,
               "%s(%s): %s is an instance of %s, which takes no operation; only a Reduce does",
               t->name, p->op->name, t->name, what);
@@ -485,7 +488,7 @@ static bool add_part(flow_wiring *w, int line, const flow_part *p, bool input, b
               mlt_flow_kind_name(v->kind), t->name, first);
         return false;
     }
-    const flow_root *root = v ? NULL : b->roots.at[t->at].root;
+    const flow_root *root = v ? NULL : b->root_vectors.at[t->at].root;
     uint16_t q = pick_queue(w, line, p, v ? v->module->name : root->name,
                             v ? v->module->queues : root->queues,
                             v ? v->module->queue_count : root->queue_count, input, both);
@@ -495,7 +498,8 @@ static bool add_part(flow_wiring *w, int line, const flow_part *p, bool input, b
         if (v)
             put_end(to, v->first + (uint32_t)i, v->kind == MLT_FLOW_MODULE ? q : 0);
         else
-            put_end(to, MLT_FLOW_PORT | (b->instances.at[b->roots.at[t->at].first + i].port + q),
+            put_end(to,
+                    MLT_FLOW_PORT | (b->instances.at[b->root_vectors.at[t->at].first + i].port + q),
                     q);
     return true;
 }
@@ -719,8 +723,8 @@ MLT_EXPORT void flow_place(flow_wiring *w, int line, const flow_part *parts, siz
                     continue;
                 }
                 const mlt_flow_root_instance *r =
-                    &b->instances.at[b->roots.at[t->at].first + (uint32_t)i];
-                add_pins(b, r->first_node, r->node - r->first_node, pin);
+                    &b->instances.at[b->root_vectors.at[t->at].first + (uint32_t)i];
+                add_pins(b, r->first_node, r->end_node - r->first_node, pin);
             }
         }
     }

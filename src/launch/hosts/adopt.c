@@ -269,8 +269,8 @@ static void begin_listening(adopt *a)
     a->self.welcomes = adopt_welcomes;
     a->self.process = 0;
     mlt_listen_plan plan = {.self = &a->self,
-                            .only = a->options.iface ? a->own : NULL,
-                            .count = a->options.iface ? a->own_count : 0,
+                            .addresses = a->options.iface ? a->own : NULL,
+                            .address_count = a->options.iface ? a->own_count : 0,
                             .strangers = MLT_LISTEN_STRANGERS,
                             .greet_ms = MLT_LISTEN_GREET_MS,
                             .gone_ms = (uint32_t)a->options.silent_ms};

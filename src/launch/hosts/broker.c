@@ -543,8 +543,8 @@ static mlt_status open_listener(mlt_broker *b, char *why, size_t why_size)
         mlt_iface_addresses(b->own, &b->own_count, &b->conf.iface, false, why, why_size);
     mlt_listen_plan plan = {.self = &b->self,
                             .ports = b->conf.ports,
-                            .only = chosen ? b->own : NULL,
-                            .count = chosen ? b->own_count : 0,
+                            .addresses = chosen ? b->own : NULL,
+                            .address_count = chosen ? b->own_count : 0,
                             .strangers = MLT_LISTEN_STRANGERS,
                             .greet_ms = MLT_LISTEN_GREET_MS,
                             .gone_ms = b->conf.gone_ms};

@@ -333,8 +333,8 @@ static mlt_status listen_at(port *at, char *why, size_t why_size)
                                 .encrypts = true};
     mlt_listen_plan plan = {.self = &at->self,
                             .ports = p->range,
-                            .only = n->addresses,
-                            .count = n->count,
+                            .addresses = n->addresses,
+                            .address_count = n->count,
                             .strangers = MLT_LISTEN_STRANGERS,
                             .greet_ms = MLT_LISTEN_GREET_MS,
                             .gone_ms = (uint32_t)p->conf.options->silent_ms};

@@ -99,7 +99,7 @@ static void add_load(mlt_report *report, uint32_t worker, const mlt_ctl_stats *s
 static void add_moves(mlt_ctl_moves *sum, const mlt_ctl_moves *more)
 {
     for (int i = 0; i < MLT_CTL_VERBS; i++)
-        sum->verbs[i] += more->verbs[i];
+        sum->ops[i] += more->ops[i];
     for (int i = 0; i < MLT_CTL_DISTANCES; i++) {
         sum->one_sided[i] += more->one_sided[i];
         sum->one_sided_bytes[i] += more->one_sided_bytes[i];
@@ -290,9 +290,9 @@ static void print_moves(const mlt_report *report, FILE *out)
     const mlt_ctl_moves *m = &report->sum.moves;
     char a[MLT_NUMBER_BYTES];
     if (print_distances("windows", m->one_sided, m->one_sided_bytes, "operations", out)) {
-        fprintf(out, "  %-11s %s puts, ", "", mlt_number(a, m->verbs[MLT_CTL_PUTS]));
-        fprintf(out, "%s gets, ", mlt_number(a, m->verbs[MLT_CTL_GETS]));
-        fprintf(out, "%s accumulates; ", mlt_number(a, m->verbs[MLT_CTL_ACCUMULATES]));
+        fprintf(out, "  %-11s %s puts, ", "", mlt_number(a, m->ops[MLT_CTL_PUTS]));
+        fprintf(out, "%s gets, ", mlt_number(a, m->ops[MLT_CTL_GETS]));
+        fprintf(out, "%s accumulates; ", mlt_number(a, m->ops[MLT_CTL_ACCUMULATES]));
         fprintf(out, "%s in synchronisation\n", mlt_time(a, time_in(report, synchronises)));
     }
     if (print_distances("partitioned", m->partitioned, m->partitioned_bytes, "messages", out)) {

@@ -50,11 +50,11 @@ static void signature_split(const mlt_type *type, parts *p)
         return;
     }
     const mlt_contents *c = &mlt_dtype_of(type)->contents;
-    p->n = c->types;
+    p->n = c->type_count;
     p->type = c->type;
     if (c->combiner == MPI_COMBINER_STRUCT)
         p->length = c->number + 1;
-    else if (c->types == 0) // one of Fortran's: the named type that it is
+    else if (c->type_count == 0) // one of Fortran's: the named type that it is
         p->n = 1;
 }
 

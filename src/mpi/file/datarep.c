@@ -94,14 +94,14 @@ static mlt_status changes(mlt_rank *me, const mlt_datarep *rep, const mlt_type *
         *changed = mlt_external32_size(type) != type->size;
         return MLT_OK;
     }
-    if (type->code || c->types == 0) {
+    if (type->code || c->type_count == 0) {
         uint64_t size;
         mlt_status status = basic_size(me, rep, type, &size, code);
         *changed |= status == MLT_OK && size != (uint64_t)type->extent;
         return status;
     }
     mlt_status status = MLT_OK;
-    for (int64_t i = 0; i < c->types && status == MLT_OK; i++)
+    for (int64_t i = 0; i < c->type_count && status == MLT_OK; i++)
         status = changes(me, rep, c->type[i], changed, code);
     return status;
 }
@@ -129,7 +129,7 @@ static mlt_status indexed(const mlt_contents *c, const mlt_type *old, bool lengt
 
 static mlt_status subarray(const mlt_contents *c, const mlt_type *old, mlt_type *out)
 {
-    bool large = c->counts > 0;
+    bool large = c->large_count > 0;
     int64_t n = c->number[0], order = c->number[large ? 1 : 3 * n + 1];
     const int64_t *shape = c->number + (large ? 2 : 1);
     return mlt_type_make_subarray(out, old, (int)n, shape, shape + n, shape + 2 * n,
@@ -139,7 +139,7 @@ static mlt_status subarray(const mlt_contents *c, const mlt_type *old, mlt_type 
 static mlt_status structure(mlt_rank *me, const mlt_datarep *rep, const mlt_contents *c,
                             mlt_type *out, int *code)
 {
-    int64_t count = c->types, made = 0;
+    int64_t count = c->type_count, made = 0;
     mlt_type *type = mlt_take((size_t)count + 1, sizeof *type);
     const mlt_type **list = mlt_take((size_t)count + 1, sizeof *list);
     mlt_status status = MLT_OK;
@@ -201,7 +201,7 @@ static mlt_status rebuild(mlt_rank *me, const mlt_datarep *rep, const mlt_type *
         return MLT_OK;
     }
     const mlt_contents *c = &mlt_dtype_of(type)->contents;
-    if (type->code || c->types == 0) {
+    if (type->code || c->type_count == 0) {
         uint64_t size;
         status = basic_size(me, rep, type, &size, code);
         *out = (mlt_type){.magic = MLT_TYPE_MAGIC,

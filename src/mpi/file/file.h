@@ -43,11 +43,11 @@ typedef struct mlt_file_shared {
     char *path;
     bool readable;         // the descriptor is, whatever the access mode says
     bool in_memory;        // there is no disk
-    bool apart;            // other hosts have it open, and this one may keep old copies (NFS)
+    bool may_be_stale;     // other hosts have it open, and this one may keep old copies (NFS)
     uint32_t present;      // ranks of the worker that opened it
     uint32_t context;      // of the communicator
     mlt_file_locks *locks; // in the memory of rank 0; NULL: it is on another host than some worker
-    pthread_mutex_t alone; // accesses of atomic mode: locks of the system are the descriptor's
+    pthread_mutex_t atomic_mutex; // of atomic mode: locks of the system are the descriptor's
     mlt_comm *leaders; // the leaders of all workers; the leader's alone; NULL: it is the only one
     struct mlt_file_exchange *exchange; // the leader's alone; NULL: nothing was exchanged yet
     struct mlt_file_batch *batch;       // of a collective call that has begun; NULL: none

@@ -52,7 +52,7 @@ void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_call 
     uint64_t bytes = mlt_file_bytes(view, want->type, (uint64_t)want->count);
     *move = (mlt_file_move){.access = {.fd = file->shared->fd,
                                        .writes = want->writes,
-                                       .alone = file->atomic,
+                                       .atomic = file->atomic,
                                        .sieve = move_sieving(want),
                                        .locks = file->shared->locks,
                                        .near = file->shared->in_memory ? NEAR_IN_MEMORY : NEAR,
@@ -117,11 +117,11 @@ typedef struct direct {
 
 static void run_access(mlt_file_access *access, mlt_file_shared *shared)
 {
-    if (access->alone)
-        pthread_mutex_lock(&shared->alone);
+    if (access->atomic)
+        pthread_mutex_lock(&shared->atomic_mutex);
     mlt_file_access_run(access);
-    if (access->alone)
-        pthread_mutex_unlock(&shared->alone);
+    if (access->atomic)
+        pthread_mutex_unlock(&shared->atomic_mutex);
 }
 
 // What the kernel may do in a thread's place; NULL: it may not. It tells only the thread that has asked.

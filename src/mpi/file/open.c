@@ -33,7 +33,7 @@ static mlt_file_shared *shared_new(const char *path, int amode)
     shared->path = strdup(path);
     if (!shared->path)
         mlt_no_room("the name of a file");
-    pthread_mutex_init(&shared->alone, NULL);
+    pthread_mutex_init(&shared->atomic_mutex, NULL);
     return shared;
 }
 
@@ -43,7 +43,7 @@ void mlt_file_shared_drop(mlt_file_shared *shared)
         return;
     if (shared->fd >= 0)
         (void)mlt_os_file_close(shared->fd);
-    pthread_mutex_destroy(&shared->alone);
+    pthread_mutex_destroy(&shared->atomic_mutex);
     free(shared->path);
     free(shared);
 }
@@ -150,8 +150,9 @@ static void keep_apart(mlt_rank *me, mlt_file *file)
 {
     mlt_file_shared *shared = file->shared;
     int error = 0;
-    shared->apart = mlt_os_file_is_loose(shared->fd);
-    if (shared->apart && !(shared->amode & MPI_MODE_RDONLY) && mlt_os_file_keep(shared->fd) != 0)
+    shared->may_be_stale = mlt_os_file_is_loose(shared->fd);
+    if (shared->may_be_stale && !(shared->amode & MPI_MODE_RDONLY) &&
+        mlt_os_file_keep(shared->fd) != 0)
         error = errno;
     int64_t mine = (int64_t)error << 32 | (error ? me->world : 0), all = mine;
     mlt_file_greatest(me, shared->leaders, &mine, &all, 1);

@@ -88,7 +88,7 @@ static uint64_t comm_collectives(const mlt_tool_pvar_handle *h, const mlt_rank *
 READER(worker_sent, rank->worker->counts.messages[i])
 READER(worker_sent_bytes, rank->worker->counts.bytes[i])
 READER(worker_eager, rank->worker->counts.eager)
-READER(worker_asked, rank->worker->counts.rendezvous)
+READER(worker_rendezvous, rank->worker->counts.rendezvous)
 READER(worker_idle, rank->worker->counts.wait_ns)
 READER(worker_switches, rank->worker->sched->switches)
 READER(worker_runnable, rank->worker->sched->runnable)
@@ -167,7 +167,7 @@ READER(process_abroad, atomic_load_explicit(&mlt_tcp_abroad, memory_order_relaxe
         .bytes = bytes_, .now = comm_seen)
 #define CALLS(kind)                                                                                \
     COUNTED(                                                                                       \
-        "calls_" #kind, "coll", COUNTER, calls[MLT_TOOL_CALL_##kind],                              \
+        "calls_" #kind, "coll", COUNTER, collective_calls[MLT_TOOL_CALL_##kind],                   \
         "calls of this collective operation, blocking, nonblocking, or making a persistent one"),
 // What is counted by distance: how often, and bytes. The help ends with whose ranks they are.
 #define BY_DISTANCE(name, category, class_, field, help, more)                                     \
@@ -192,7 +192,7 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
     BY_DISTANCE("sent", "p2p", AGGREGATE, sent_bytes, "their bytes: to ", "_bytes"),
     COUNTED("sent_eager", "p2p", COUNTER, eager,
             "messages of this rank that left with their data, whether a receive waited or not"),
-    COUNTED("sent_asked", "p2p", COUNTER, asked,
+    COUNTED("sent_rendezvous", "p2p", COUNTER, rendezvous,
             "messages of this rank whose data waited for the receive"),
     COUNTED("received", "p2p", COUNTER, received, "messages that met their receive in this rank"),
     COUNTED("received_bytes", "p2p", AGGREGATE, received_bytes, "bytes of these messages"),
@@ -216,15 +216,15 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
     BY_DISTANCE("partitioned", "p2p", AGGREGATE, moves.partitioned_bytes, "their bytes: to ",
                 "_bytes"),
     COUNTED("partitions", "p2p", COUNTER, moves.partitions, "the partitions of these sends"),
-    COUNTED("partitioned_received", "p2p", COUNTER, parted,
+    COUNTED("partitioned_received", "p2p", COUNTER, partitioned_received,
             "starts of partitioned receives of this rank"),
-    COUNTED("partitioned_received_bytes", "p2p", AGGREGATE, parted_bytes,
+    COUNTED("partitioned_received_bytes", "p2p", AGGREGATE, partitioned_received_bytes,
             "bytes that these receives have room for"),
-    COUNTED("puts", "win", COUNTER, moves.verbs[MLT_CTL_PUTS],
+    COUNTED("puts", "win", COUNTER, moves.ops[MLT_CTL_PUTS],
             "calls of this rank that put data into a window"),
-    COUNTED("gets", "win", COUNTER, moves.verbs[MLT_CTL_GETS],
+    COUNTED("gets", "win", COUNTER, moves.ops[MLT_CTL_GETS],
             "calls of this rank that get data out of a window"),
-    COUNTED("accumulates", "win", COUNTER, moves.verbs[MLT_CTL_ACCUMULATES],
+    COUNTED("accumulates", "win", COUNTER, moves.ops[MLT_CTL_ACCUMULATES],
             "calls of this rank that change a window's data by an operation, or swap them"),
     BY_DISTANCE("one_sided", "win", COUNTER, moves.one_sided, "all of these on windows of ", ""),
     BY_DISTANCE("one_sided", "win", AGGREGATE, moves.one_sided_bytes, "their bytes: of ", "_bytes"),
@@ -265,7 +265,7 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
          "their bytes, in the same order"),
     KEPT("worker_eager", "p2p", COUNTER, 1, worker_eager,
          "messages of all ranks of the worker that left with their data"),
-    KEPT("worker_asked", "p2p", COUNTER, 1, worker_asked,
+    KEPT("worker_rendezvous", "p2p", COUNTER, 1, worker_rendezvous,
          "messages of all ranks of the worker whose data waited for the receive"),
     SHOWN("worker_held", "p2p", LEVEL, worker_held,
           "bytes of memory of messages that wait in the worker for their receive"),

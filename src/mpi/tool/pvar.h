@@ -44,7 +44,7 @@ int mlt_tool_pvar_count(void);
 
 typedef struct mlt_tool_pvar_handle {
     mlt_tool_object object; // in its session
-    mlt_list_node watching; // in tool->watching, while it hears of every event
+    mlt_list_node hearer;   // in tool->hearers, while it hears of every event
     struct mlt_tool_session *session;
     const mlt_tool_pvar *var;
     const mlt_comm *comm; // NULL: not bound; its memory stays readable while the rank is there

@@ -106,7 +106,7 @@ static void tool_session_start(mlt_tool_pvar_handle *h)
     h->runs = true;
     mlt_tool_watch(h->object.tool, 1);
     if (hears(h->var))
-        mlt_list_push_back(&h->object.tool->watching, &h->watching);
+        mlt_list_push_back(&h->object.tool->hearers, &h->hearer);
     for (int i = 0; i < h->var->count; i++)
         h->from[i] = mlt_tool_pvar_now(h, i);
     if (!is_sum(h->var))
@@ -120,14 +120,14 @@ static void stop(mlt_tool_pvar_handle *h)
     tool_session_settle(h);
     h->runs = false;
     if (hears(h->var))
-        mlt_list_remove(&h->watching);
+        mlt_list_remove(&h->hearer);
     mlt_tool_watch(h->object.tool, -1);
 }
 
 void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_event *event)
 {
-    for (mlt_list_node *l = tool->watching.next; l != &tool->watching; l = l->next) {
-        mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, watching);
+    for (mlt_list_node *l = tool->hearers.next; l != &tool->hearers; l = l->next) {
+        mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, hearer);
         if (is_extreme(h->var))
             tool_session_settle(h);
         else if (h->var->event == event->kind && h->context == event->context)
@@ -137,8 +137,8 @@ void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_event *event)
 
 void mlt_tool_sessions_called(mlt_tool *tool)
 {
-    for (mlt_list_node *l = tool->watching.next; l != &tool->watching; l = l->next) {
-        mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, watching);
+    for (mlt_list_node *l = tool->hearers.next; l != &tool->hearers; l = l->next) {
+        mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, hearer);
         if (h->var->event == MLT_EVENTS)
             h->seen = mlt_tool_pvar_now(h, 0);
     }

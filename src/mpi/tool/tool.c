@@ -150,7 +150,7 @@ static void make_lists(mlt_tool *tool)
 {
     mlt_list_init(&tool->cvars);
     mlt_list_init(&tool->sessions);
-    mlt_list_init(&tool->watching);
+    mlt_list_init(&tool->hearers);
 }
 
 // Before the process joins its job, which does the same, control variables have their values too.

@@ -67,13 +67,13 @@ enum { MLT_TOOL_COLLECTIVES(MLT_TOOL_COLLECTIVE_ENUM) MLT_TOOL_CALLS };
 // What a rank did while its worker was watched. Only grows, but for the last ones.
 typedef struct mlt_tool_counts {
     uint64_t sent[MLT_CTL_DISTANCES], sent_bytes[MLT_CTL_DISTANCES]; // as mlt_worker_counts
-    uint64_t eager, asked;
+    uint64_t eager, rendezvous;
     uint64_t received, received_bytes, unexpected;
     uint64_t waits, wait_ns;
-    uint64_t calls[MLT_TOOL_CALLS];
+    uint64_t collective_calls[MLT_TOOL_CALLS];
     mlt_ctl_moves moves;
     uint64_t lock_waits, lock_wait_ns; // in MPI_Win_lock and MPI_Win_lock_all
-    uint64_t parted, parted_bytes;     // partitioned receives
+    uint64_t partitioned_received, partitioned_received_bytes;
     uint64_t last_wait, last_large, last_collective, last_algorithm; // enumerations of pvar.c
 } mlt_tool_counts;
 
@@ -87,9 +87,8 @@ typedef struct mlt_tool {
     uint32_t handles, session_count;
     mlt_list_node cvars;    // handles of control variables (cvar.c)
     mlt_list_node sessions; // session.c
-    mlt_list_node
-        watching;      // handles of performance variables that hear of every event, by `watching`
-    uint32_t watchers; // handles that run, and callbacks, for which the worker is watched
+    mlt_list_node hearers;  // handles of performance variables that hear of every event
+    uint32_t watchers;      // handles that run, and callbacks, for which the worker is watched
     mlt_tool_counts counts;
     struct mlt_tool_events *events; // event.c; NULL: none so far
 } mlt_tool;

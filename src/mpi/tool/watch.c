@@ -11,7 +11,7 @@
 
 // ---- calls of collective operations
 
-static uint8_t call_of[MLT_FN_COUNT]; // 1 + MLT_TOOL_CALL_...; 0: none
+static uint8_t collective_of[MLT_FN_COUNT]; // 1 + MLT_TOOL_CALL_...; 0: none
 
 // Whether a function is that operation in any of its forms: MPI_Bcast, MPI_Ibcast, MPI_Bcast_init,
 // and their large-count twins.
@@ -30,14 +30,14 @@ static bool is_form(const char *function, const char *name)
     return length == bytes && strncasecmp(at, name, bytes) == 0;
 }
 
-static void find_calls(void)
+static void fill_collectives(void)
 {
 #define NAME(name) #name,
     static const char *const names[] = {MLT_TOOL_COLLECTIVES(NAME)};
     for (int fn = 1; fn < MLT_FN_COUNT; fn++)
         for (int i = 0; i < MLT_TOOL_CALLS; i++)
             if (is_form(mlt_fn_table[fn].name, names[i]))
-                call_of[fn] = (uint8_t)(1 + i);
+                collective_of[fn] = (uint8_t)(1 + i);
 }
 
 void mlt_tool_called(mlt_rank *me, uint16_t fn)
@@ -46,9 +46,9 @@ void mlt_tool_called(mlt_rank *me, uint16_t fn)
     mlt_tool *tool = mlt_tool_of(me);
     if (!tool || tool->watchers == 0 || fn >= MLT_FN_COUNT)
         return;
-    pthread_once(&once, find_calls);
-    if (call_of[fn])
-        tool->counts.calls[call_of[fn] - 1]++;
+    pthread_once(&once, fill_collectives);
+    if (collective_of[fn])
+        tool->counts.collective_calls[collective_of[fn] - 1]++;
     mlt_tool_sessions_called(tool);
 }
 
@@ -64,16 +64,16 @@ void mlt_tool_call_ends(mlt_rank *me)
 static void count_move(mlt_tool_counts *c, const mlt_event *event)
 {
     if (event->kind == MLT_EVENT_ONE_SIDED) {
-        c->moves.verbs[event->tag]++;
+        c->moves.ops[event->rma_op]++;
         c->moves.one_sided[event->how]++;
         c->moves.one_sided_bytes[event->how] += event->bytes;
     } else if (event->kind == MLT_EVENT_PART_SEND) {
         c->moves.partitioned[event->how]++;
         c->moves.partitioned_bytes[event->how] += event->bytes;
-        c->moves.partitions += (uint32_t)event->tag;
+        c->moves.partitions += (uint32_t)event->partitions;
     } else {
-        c->parted++;
-        c->parted_bytes += event->bytes;
+        c->partitioned_received++;
+        c->partitioned_received_bytes += event->bytes;
     }
 }
 
@@ -84,7 +84,7 @@ static void watch_count(mlt_tool_counts *c, const mlt_event *event, bool locks)
         c->sent[event->how]++;
         c->sent_bytes[event->how] += event->bytes;
         c->eager += event->eager;
-        c->asked += !event->eager;
+        c->rendezvous += !event->eager;
         break;
     case MLT_EVENT_RECEIVED:
         c->received++;
@@ -102,12 +102,12 @@ static void watch_count(mlt_tool_counts *c, const mlt_event *event, bool locks)
         c->lock_waits += locks;
         break;
     case MLT_EVENT_GOES_ON:
-        c->wait_ns += event->bytes;
-        c->lock_wait_ns += locks ? event->bytes : 0;
+        c->wait_ns += event->waited_ns;
+        c->lock_wait_ns += locks ? event->waited_ns : 0;
         break;
     case MLT_EVENT_PLANNED:
         c->last_collective = 1u + event->how;
-        c->last_algorithm = (uint64_t)(1 + event->peer);
+        c->last_algorithm = (uint64_t)(1 + event->algorithm);
         break;
     case MLT_EVENT_ONE_SIDED:
     case MLT_EVENT_PART_SEND:
@@ -138,7 +138,7 @@ static void watch_note(mlt_tool *tool, const mlt_event *event)
     mlt_tool_events_saw(tool, event);
 }
 
-// A message to or from another host follows at once when its worker is first met.
+// A worker of another host is met just before a message event of it: looking here is soon enough.
 static void note_meeting(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;

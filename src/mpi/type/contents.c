@@ -17,7 +17,7 @@ static const mlt_contents *contents_of(const mlt_type *type)
 // The functions without _c have no place for large counts, nor for more than an int of anything.
 static bool contents_is_large(const mlt_contents *c)
 {
-    return c->large || c->integers > INT_MAX;
+    return c->large || c->integer_count > INT_MAX;
 }
 
 static MLT_COLD int bad_large(mlt_rank *me)
@@ -34,9 +34,9 @@ int mlt_mpi_Type_get_envelope(mlt_rank *me, const mlt_type *datatype, int *num_i
     const mlt_contents *c = contents_of(datatype);
     if (contents_is_large(c))
         return bad_large(me);
-    *num_integers = (int)c->integers;
-    *num_addresses = (int)c->addresses;
-    *num_datatypes = (int)c->types;
+    *num_integers = (int)c->integer_count;
+    *num_addresses = (int)c->address_count;
+    *num_datatypes = (int)c->type_count;
     *combiner = c->combiner;
     return MPI_SUCCESS;
 }
@@ -46,10 +46,10 @@ int mlt_mpi_Type_get_envelope_c(mlt_rank *me, const mlt_type *datatype, MPI_Coun
                                 MPI_Count *num_datatypes, int *combiner)
 {
     const mlt_contents *c = contents_of(datatype);
-    *num_integers = c->integers;
-    *num_addresses = c->addresses;
-    *num_large_counts = c->counts;
-    *num_datatypes = c->types;
+    *num_integers = c->integer_count;
+    *num_addresses = c->address_count;
+    *num_large_counts = c->large_count;
+    *num_datatypes = c->type_count;
     *combiner = c->combiner;
     return MPI_SUCCESS;
 }
@@ -73,7 +73,7 @@ static MLT_COLD int bad_named(mlt_rank *me, const mlt_type *type)
 // Derived types go out as handles that the user must free; one that was freed lives again.
 static void copy_types(const mlt_contents *c, MPI_Datatype *to)
 {
-    for (int64_t i = 0; i < c->types; i++) {
+    for (int64_t i = 0; i < c->type_count; i++) {
         const mlt_type *type = c->type[i];
         to[i] = mlt_dtype_handle(type);
         if (type->code || mlt_dtype_of(type)->permanent)
@@ -105,20 +105,20 @@ int mlt_mpi_Type_get_contents_c(mlt_rank *me, const mlt_type *datatype, MPI_Coun
     const mlt_contents *c = contents_of(datatype);
     if (c->combiner == MPI_COMBINER_NAMED)
         return bad_named(me, datatype);
-    if (max_integers < c->integers)
-        return too_few(me, "max_integers", max_integers, c->integers);
-    if (max_addresses < c->addresses)
-        return too_few(me, "max_addresses", max_addresses, c->addresses);
-    if (max_large_counts < c->counts)
-        return too_few(me, "max_large_counts", max_large_counts, c->counts);
-    if (max_datatypes < c->types)
-        return too_few(me, "max_datatypes", max_datatypes, c->types);
-    for (int64_t i = 0; i < c->integers; i++)
+    if (max_integers < c->integer_count)
+        return too_few(me, "max_integers", max_integers, c->integer_count);
+    if (max_addresses < c->address_count)
+        return too_few(me, "max_addresses", max_addresses, c->address_count);
+    if (max_large_counts < c->large_count)
+        return too_few(me, "max_large_counts", max_large_counts, c->large_count);
+    if (max_datatypes < c->type_count)
+        return too_few(me, "max_datatypes", max_datatypes, c->type_count);
+    for (int64_t i = 0; i < c->integer_count; i++)
         array_of_integers[i] = (int)c->number[i];
-    for (int64_t i = 0; i < c->addresses; i++)
-        array_of_addresses[i] = (MPI_Aint)c->number[c->integers + i];
-    for (int64_t i = 0; i < c->counts; i++)
-        array_of_large_counts[i] = c->number[c->integers + c->addresses + i];
+    for (int64_t i = 0; i < c->address_count; i++)
+        array_of_addresses[i] = (MPI_Aint)c->number[c->integer_count + i];
+    for (int64_t i = 0; i < c->large_count; i++)
+        array_of_large_counts[i] = c->number[c->integer_count + c->address_count + i];
     copy_types(c, array_of_datatypes);
     return MPI_SUCCESS;
 }

@@ -40,9 +40,9 @@ mlt_dtype *mlt_dtype_new(mlt_rank *me, int combiner, int64_t integers, int64_t a
     *dtype = (mlt_dtype){.owner = me};
     c->combiner = combiner;
     c->large = counts > 0;
-    c->integers = integers;
-    c->addresses = addresses;
-    c->counts = counts;
+    c->integer_count = integers;
+    c->address_count = addresses;
+    c->large_count = counts;
     c->number = c->few;
     c->type = &c->one;
     if (numbers > MLT_CONTENTS_FEW)
@@ -50,7 +50,7 @@ mlt_dtype *mlt_dtype_new(mlt_rank *me, int combiner, int64_t integers, int64_t a
     if (types > 1)
         c->type = calloc((size_t)types, sizeof *c->type);
     if (c->number && c->type) {
-        c->types = types;
+        c->type_count = types;
         return dtype;
     }
     mlt_dtype_discard(dtype);
@@ -72,7 +72,7 @@ static void scrap(mlt_dtype *dtype)
 
 void mlt_dtype_discard(mlt_dtype *dtype)
 {
-    for (int64_t i = 0; i < dtype->contents.types; i++)
+    for (int64_t i = 0; i < dtype->contents.type_count; i++)
         mlt_dtype_drop(dtype->contents.type[i]);
     scrap(dtype);
 }
@@ -85,7 +85,7 @@ void mlt_dtype_release(mlt_dtype *dtype)
     while (pending) {
         mlt_dtype *now = pending;
         pending = now->next;
-        for (int64_t i = 0; i < now->contents.types; i++) {
+        for (int64_t i = 0; i < now->contents.type_count; i++) {
             const mlt_type *old = now->contents.type[i];
             if (old->code || --mlt_dtype_of(old)->refs > 0)
                 continue;
@@ -97,13 +97,13 @@ void mlt_dtype_release(mlt_dtype *dtype)
     }
 }
 
-// What is known of one element by what is known of the types that it was built from. A type of
+// Adds up basic elements and external32 bytes over the types that it was built from. A type of
 // Fortran's and a pair are like their parts.
 static void measure(mlt_dtype *dtype)
 {
     const mlt_contents *c = &dtype->contents;
-    int64_t types = c->types ? c->types : 1;
-    if (c->combiner == MPI_COMBINER_STRUCT && c->types == 0)
+    int64_t types = c->type_count ? c->type_count : 1;
+    if (c->combiner == MPI_COMBINER_STRUCT && c->type_count == 0)
         return;
     for (int64_t i = 0; i < types; i++) {
         const mlt_type *old = c->type[i];
@@ -142,7 +142,7 @@ mlt_dtype *mlt_dtype_find_permanent(mlt_rank *me, int combiner, int64_t first, i
     for (mlt_dtype *d; (d = *at); at = &d->next) {
         const mlt_contents *c = &d->contents;
         if (c->combiner != combiner || c->few[0] != first || c->few[1] != second ||
-            c->type[0] != value || (c->types > 1 && c->type[1] != index))
+            c->type[0] != value || (c->type_count > 1 && c->type[1] != index))
             continue;
         *at = d->next; // to the front: programs ask for few, often
         d->next = mlt_mpi_worker_of(me)->permanent;
@@ -164,8 +164,6 @@ int mlt_dtype_finish_permanent(mlt_rank *me, mlt_dtype *dtype, mlt_status status
     mlt_mpi_worker_of(me)->permanent = dtype;
     return MPI_SUCCESS;
 }
-
-// ---- bad handles
 
 // ---- hosts that differ
 
@@ -194,7 +192,7 @@ const char *mlt_dtype_mixed(void)
                : "";
 }
 
-static bool is_taken_out(MPI_Datatype handle)
+static bool is_of_long_double(MPI_Datatype handle)
 {
     for (int i = 0; i < OF_LONG_DOUBLE; i++)
         if (handle == of_long_double[i])
@@ -202,10 +200,12 @@ static bool is_taken_out(MPI_Datatype handle)
     return false;
 }
 
+// ---- bad handles
+
 int mlt_bad_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, MPI_Datatype handle)
 {
     const mlt_type *type = mlt_type_of(handle);
-    if (!type && is_taken_out(handle))
+    if (!type && is_of_long_double(handle))
         return mlt_mpi_raise(me, comm, fn, MPI_ERR_TYPE,
                              "argument %s is %s, but hosts of this job have different formats of "
                              "long double, as x86-64 and aarch64 do; use double, or hosts of one "

@@ -29,10 +29,12 @@ enum { MLT_CONTENTS_FEW = 4 };
 // What the constructor was given, in the order of MPI_Type_get_contents. Numbers are kept wide.
 typedef struct mlt_contents {
     int combiner;
-    bool large;                                 // made by a _c function that has counts
-    int64_t integers, addresses, counts, types; // how many of each
-    int64_t *number;                            // integers, then addresses, then counts
-    const mlt_type **type;                      // held; of Fortran's: the named type, not counted
+    bool large; // made by a _c function that has counts
+    int64_t integer_count, address_count;
+    int64_t large_count; // MPI_Counts, which MPI calls large counts
+    int64_t type_count;
+    int64_t *number;               // integers, then addresses, then counts
+    const mlt_type **type;         // held; of Fortran's: the named type, not counted
     int64_t few[MLT_CONTENTS_FEW]; // where they are if they fit: most types need no memory for them
     const mlt_type *one;
 } mlt_contents;

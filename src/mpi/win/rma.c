@@ -282,7 +282,7 @@ static const mlt_type *basic_of(const mlt_type *type)
         return type;
     const mlt_contents *contents = &mlt_dtype_of(type)->contents;
     const mlt_type *basic = NULL;
-    for (int64_t i = 0; i < contents->types; i++) {
+    for (int64_t i = 0; i < contents->type_count; i++) {
         const mlt_type *part = contents->type[i];
         if (part->size == 0)
             continue;

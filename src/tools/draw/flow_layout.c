@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places for boxes: columns by the longest path, order within a column by the means of neighbours,
-// then heights as near to neighbours as the order allows.
+// Places for boxes, by the layered method (Sugiyama's): columns by the longest path, order within a
+// column by the barycentres of neighbours, then y as near to neighbours as the order allows.
 //
-// Links that lead over several columns get a box of no size in each column between, so that they
-// are ordered with the rest. Back edges are those that would close a circle of vectors, in the
+// A link that leads over several columns gets a dummy box, of no size, in each column between, so
+// that it is ordered with the rest. Back edges are those that would close a cycle of vectors, in the
 // order of links; within a vector those that lead to a lower number.
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ enum {
     BAND_GAP = 14,
     LANE = 11, // of links that go around
     SWEEPS = 16,
-    MOST_HOPS = 6000,
+    MOST_HOPS = 6000, // above it crossings are not counted
 };
 
 // ---- the lists
@@ -45,7 +45,6 @@ mlt_scene_link *mlt_scene_add_link(mlt_scene *s, uint32_t from, uint32_t to)
 // ---- columns
 
 typedef struct grouping {
-    uint32_t count;
     uint32_t *from, *to; // arcs between groups that are forward
     uint32_t arcs;
     bool *seen;
@@ -67,8 +66,7 @@ static bool reaches(grouping *g, uint32_t from, uint32_t to)
 // Which links lead back. Between groups each pair is asked once.
 static void find_back(mlt_scene *s)
 {
-    grouping g = {.count = s->box_count,
-                  .from = mlt_take(s->link_count + 1, sizeof *g.from),
+    grouping g = {.from = mlt_take(s->link_count + 1, sizeof *g.from),
                   .to = mlt_take(s->link_count + 1, sizeof *g.to),
                   .seen = mlt_take(s->box_count + 1, sizeof *g.seen)};
     uint32_t *back_from = mlt_take(s->link_count + 1, sizeof *back_from);
@@ -136,7 +134,7 @@ static void find_columns(mlt_scene *s)
 {
     find_back(s);
     uint32_t *leader = find_leaders(s);
-    // The longest path: as long as a link has too few columns, its end moves right. Without circles
+    // The longest path: as long as a link has too few columns, its end moves right. Without cycles
     // that ends; the number of turns is bounded by that of boxes.
     bool moved = true;
     for (uint32_t turn = 0; turn <= s->box_count && moved; turn++) {
@@ -171,7 +169,7 @@ static void find_columns(mlt_scene *s)
     for (uint32_t i = 0; i < s->box_count; i++)
         if (s->boxes[i].column >= s->columns)
             s->columns = s->boxes[i].column + 1;
-    // Links that lead right after all are drawn as such.
+    // A link that was marked as back but now ends further right is drawn forward.
     for (uint32_t i = 0; i < s->link_count; i++) {
         mlt_scene_link *l = &s->links[i];
         l->back = s->boxes[l->to].column <= s->boxes[l->from].column;
@@ -197,11 +195,11 @@ static void find_ports(mlt_scene *s)
     for (uint32_t i = 0; i < s->link_count; i++) {
         mlt_scene_link *l = &s->links[i];
         mlt_scene_box *from = &s->boxes[l->from], *to = &s->boxes[l->to];
-        bool beside = to->column + 1 == from->column; // back by one column: straight
+        bool straight_back = to->column + 1 == from->column;
         bool same = to->column == from->column;
         // Outputs and inputs have keys of their own; those of collectives share one a side.
-        l->from_port = port_of(from, l->out * 2, beside, l->out_label);
-        l->to_port = port_of(to, l->in * 2 + 1, !beside && !same, l->in_label);
+        l->from_port = port_of(from, l->out * 2, straight_back, l->out_label);
+        l->to_port = port_of(to, l->in * 2 + 1, !straight_back && !same, l->in_label);
     }
 }
 
@@ -287,13 +285,13 @@ typedef struct layout {
     mlt_scene *s;
     uint32_t *order;                   // boxes, column by column
     uint32_t *first;                   // [columns + 1]
-    uint32_t *rank;                    // [boxes] place in its column
+    uint32_t *in_column;               // [boxes] number in its column
     uint32_t *ends, *begin;            // neighbours of a box: ends[begin[b]] ...; both directions
     double *offset_own, *offset_other; // of the link's ports, for each neighbour
-    double *want;
+    double *want;                      // [boxes] place in 0..1 while ordering; later y
 } layout;
 
-static int by_rank(const void *a, const void *b, void *arg)
+static int by_want(const void *a, const void *b, void *arg)
 {
     const layout *l = arg;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -302,16 +300,16 @@ static int by_rank(const void *a, const void *b, void *arg)
         return p->band < q->band ? -1 : 1;
     if (l->want[x] != l->want[y])
         return l->want[x] < l->want[y] ? -1 : 1;
-    return l->rank[x] < l->rank[y] ? -1 : l->rank[x] > l->rank[y];
+    return l->in_column[x] < l->in_column[y] ? -1 : l->in_column[x] > l->in_column[y];
 }
 
-static void rerank(layout *l, uint32_t column)
+static void number_column(layout *l, uint32_t column)
 {
     for (uint32_t i = l->first[column]; i < l->first[column + 1]; i++)
-        l->rank[l->order[i]] = i - l->first[column];
+        l->in_column[l->order[i]] = i - l->first[column];
 }
 
-// Calls for each hop of each link, through boxes of no size.
+// Calls for each hop of each link, through dummy boxes.
 typedef void flow_layout_hop(layout *l, uint32_t a, double offset_a, uint32_t b, double offset_b);
 
 static void each_hop(layout *l, flow_layout_hop *f)
@@ -383,27 +381,27 @@ static void keep_vectors(layout *l, uint32_t column)
         }
 }
 
-// Sorts a column by where its neighbours in the one beside stand.
-static void sort_column(layout *l, uint32_t column, uint32_t beside)
+// Sorts a column by where the boxes' neighbours in a column beside it stand.
+static void sort_column(layout *l, uint32_t column, uint32_t neighbour_column)
 {
     const mlt_scene *s = l->s;
-    double other = (double)(l->first[beside + 1] - l->first[beside]);
+    double other = (double)(l->first[neighbour_column + 1] - l->first[neighbour_column]);
     double own = (double)(l->first[column + 1] - l->first[column]);
     for (uint32_t i = l->first[column]; i < l->first[column + 1]; i++) {
         uint32_t b = l->order[i], n = 0;
         double sum = 0;
         for (uint32_t k = l->begin[b]; k < l->begin[b + 1]; k++)
-            if (s->boxes[l->ends[k]].column == beside) {
-                sum += ((double)l->rank[l->ends[k]] + 0.5) / other +
+            if (s->boxes[l->ends[k]].column == neighbour_column) {
+                sum += ((double)l->in_column[l->ends[k]] + 0.5) / other +
                        l->offset_other[k] * 1e-6; // ports keep their order
                 n++;
             }
-        l->want[b] = n ? sum / n : ((double)l->rank[b] + 0.5) / own;
+        l->want[b] = n ? sum / n : ((double)l->in_column[b] + 0.5) / own;
     }
     keep_vectors(l, column);
     qsort_r(l->order + l->first[column], l->first[column + 1] - l->first[column], sizeof *l->order,
-            by_rank, l);
-    rerank(l, column);
+            by_want, l);
+    number_column(l, column);
 }
 
 // How often links cross between columns. Too many links: 0, and the last order is taken.
@@ -421,8 +419,9 @@ static uint64_t crossings(const layout *l)
             for (uint32_t k = l->first[column]; k < l->first[column + 1]; k++) {
                 uint32_t b = l->order[k];
                 for (uint32_t j = l->begin[b]; j < l->begin[b + 1] && b != a; j++)
-                    n += s->boxes[l->ends[j]].column == column + 1 && l->rank[a] < l->rank[b] &&
-                         l->rank[l->ends[i]] > l->rank[l->ends[j]];
+                    n += s->boxes[l->ends[j]].column == column + 1 &&
+                         l->in_column[a] < l->in_column[b] &&
+                         l->in_column[l->ends[i]] > l->in_column[l->ends[j]];
             }
         }
     return n;
@@ -452,7 +451,7 @@ static void keep_best(layout *l)
     }
     memcpy(l->order, best, bytes);
     for (uint32_t c = 0; c < s->columns; c++)
-        rerank(l, c);
+        number_column(l, c);
     free(best);
 }
 
@@ -460,7 +459,7 @@ static void find_order(layout *l)
 {
     mlt_scene *s = l->s;
     l->order = mlt_take(s->box_count + 1, sizeof *l->order);
-    l->rank = mlt_take(s->box_count + 1, sizeof *l->rank);
+    l->in_column = mlt_take(s->box_count + 1, sizeof *l->in_column);
     l->want = mlt_take(s->box_count + 1, sizeof *l->want);
     l->first = mlt_take(s->columns + 2, sizeof *l->first);
     for (uint32_t b = 0; b < s->box_count; b++)
@@ -472,18 +471,18 @@ static void find_order(layout *l)
         l->order[l->first[s->boxes[b].column] + fill[s->boxes[b].column]++] = b;
     free(fill);
     for (uint32_t c = 0; c < s->columns; c++) {
-        rerank(l, c);
-        qsort_r(l->order + l->first[c], l->first[c + 1] - l->first[c], sizeof *l->order, by_rank,
+        number_column(l, c);
+        qsort_r(l->order + l->first[c], l->first[c + 1] - l->first[c], sizeof *l->order, by_want,
                 l); // by bands
-        rerank(l, c);
+        number_column(l, c);
     }
     keep_best(l);
 }
 
-// ---- heights
+// ---- y
 
-static double above(const mlt_scene *s, uint32_t a,
-                    uint32_t b) // gap between neighbours in a column
+// Between two neighbours in a column.
+static double gap_between(const mlt_scene *s, uint32_t a, uint32_t b)
 {
     return a < s->real_count && b < s->real_count ? GAP : THIN;
 }
@@ -499,7 +498,7 @@ static void find_bands(layout *l)
         for (uint32_t i = l->first[c]; i < l->first[c + 1]; i++) {
             uint32_t b = l->order[i], band = s->boxes[b].band;
             bool again = i > l->first[c] && s->boxes[l->order[i - 1]].band == band;
-            sum = (again ? sum + above(s, l->order[i - 1], b) : 0) + s->boxes[b].height;
+            sum = (again ? sum + gap_between(s, l->order[i - 1], b) : 0) + s->boxes[b].height;
             if (sum > s->band_height[band])
                 s->band_height[band] = sum;
         }
@@ -531,7 +530,7 @@ static void settle(layout *l, uint32_t from, uint32_t to)
         uint32_t b = l->order[from + i];
         if (i > 0) {
             uint32_t a = l->order[from + i - 1];
-            offset[i] = offset[i - 1] + s->boxes[a].height + above(s, a, b);
+            offset[i] = offset[i - 1] + s->boxes[a].height + gap_between(s, a, b);
         }
         mean[blocks] = l->want[b] - offset[i];
         size[blocks++] = 1;
@@ -557,7 +556,7 @@ static void settle(layout *l, uint32_t from, uint32_t to)
 }
 
 // side -1: neighbours to the left count, 1: to the right, 0: both.
-static void want_heights(layout *l, uint32_t column, int side)
+static void want_ys(layout *l, uint32_t column, int side)
 {
     const mlt_scene *s = l->s;
     for (uint32_t i = l->first[column]; i < l->first[column + 1]; i++) {
@@ -586,7 +585,7 @@ static void settle_column(layout *l, uint32_t column)
     }
 }
 
-static void find_heights(layout *l)
+static void find_y(layout *l)
 {
     mlt_scene *s = l->s;
     for (uint32_t c = 0; c < s->columns; c++) { // at first in the middle of their band
@@ -599,12 +598,12 @@ static void find_heights(layout *l)
     for (int turn = 0; turn < SWEEPS; turn++)
         for (uint32_t c = 0; c < s->columns; c++) {
             uint32_t column = turn % 2 ? s->columns - 1 - c : c;
-            want_heights(l, column, turn + 3 > SWEEPS ? 0 : turn % 2 ? 1 : -1);
+            want_ys(l, column, turn + 3 > SWEEPS ? 0 : turn % 2 ? 1 : -1);
             settle_column(l, column);
         }
 }
 
-// ---- widths
+// ---- x
 
 double mlt_scene_bow(const mlt_scene *s, const mlt_scene_link *l)
 {
@@ -617,22 +616,22 @@ static double link_space(const mlt_scene *s, uint32_t column)
 {
     uint32_t links = 0;
     bool labels = false;
-    double beside = 0;
+    double bow = 0;
     for (uint32_t i = 0; i < s->link_count; i++) {
         const mlt_scene_link *l = &s->links[i];
         uint32_t a = s->boxes[l->from].column, b = s->boxes[l->to].column;
         links += (a <= column && b > column) || (b == column && a == column + 1);
         labels = labels || (*l->text && a <= column && b > column);
-        if (a == b && a == column && mlt_scene_bow(s, l) > beside)
-            beside = mlt_scene_bow(s, l);
+        if (a == b && a == column && mlt_scene_bow(s, l) > bow)
+            bow = mlt_scene_bow(s, l);
     }
-    double space = 46 + 2.2 * links + (labels ? 30 : 0) + beside;
+    double space = 46 + 2.2 * links + (labels ? 30 : 0) + bow;
     space = space > 150 ? 150 : space;
     double steep = links ? 0.12 * (s->bottom - FLOW_LAYOUT_TOP) : 0; // curves need room
     return space > steep || !links ? space : steep > 220 ? 220 : steep;
 }
 
-static void find_widths(layout *l)
+static void find_x(layout *l)
 {
     mlt_scene *s = l->s;
     double side =
@@ -686,8 +685,8 @@ void mlt_scene_lay_out(mlt_scene *s)
     find_neighbours(&l);
     find_order(&l);
     find_bands(&l);
-    find_heights(&l);
-    find_widths(&l);
+    find_y(&l);
+    find_x(&l);
     find_lanes(s);
     s->height = s->bottom + 44;
 }

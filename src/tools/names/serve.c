@@ -208,7 +208,7 @@ static uint64_t strangers_of(const mlt_names_serve *serve)
     if (!serve->far_listener)
         return 0;
     const mlt_listen_counts *counts = mlt_listen_count(serve->far_listener);
-    uint64_t sum = counts->crowded + counts->no_descriptor;
+    uint64_t sum = counts->dropped_for_newer + counts->no_descriptor;
     for (int i = 0; i < MLT_GREET_FAULTS; i++)
         sum += counts->faults[i];
     return sum;

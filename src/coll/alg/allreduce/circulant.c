@@ -61,7 +61,7 @@ static range come_in(const allreduce_circulant_state *s, const allreduce_circula
 static uint32_t writer(const allreduce_circulant_state *s, const allreduce_circulant_part *p,
                        uint32_t number, uint32_t k)
 {
-    for (; k < s->c.rounds; k++)
+    for (; k < s->c.skip_count; k++)
         if (number < s->c.skip[k + 1] - s->c.skip[k])
             return p->exec[k];
     return NONE;
@@ -72,12 +72,12 @@ static void allreduce_circulant_halve(allreduce_circulant_state *s, allreduce_ci
 {
     const mlt_emit *e = s->e;
     uint32_t skip = s->c.skip[k];
-    bool first = k + 1 == s->c.rounds && !s->o.in_place;
+    bool first = k + 1 == s->c.skip_count && !s->o.in_place;
     range out = sent_in(s, p, k), in = come_in(s, p, k);
     if (out.high) {
         p->sent[k] = mlt_emit_send(e, numbers(s, first ? s->o.in : s->o.out, out),
                                    mlt_emit_up(e, e->rank, skip), writer(s, p, out.low, k + 1));
-        if (k + 2 == s->c.rounds && out.high == s->c.skip[k + 1])
+        if (k + 2 == s->c.skip_count && out.high == s->c.skip[k + 1])
             mlt_emit_after(e, p->sent[k], p->copy);
     }
     if (!in.high)
@@ -106,7 +106,7 @@ static void allreduce_circulant_tell(const allreduce_circulant_state *s,
     uint32_t count = 0, sent = NONE;
     if (!p->all.low)
         wait[count++] = (pending){p->exec[0], 0};
-    for (uint32_t k = 0; k < s->c.rounds; k++) {
+    for (uint32_t k = 0; k < s->c.skip_count; k++) {
         uint32_t skip = s->c.skip[k], left = 0;
         range out = come_in(s, p, k), in = sent_in(s, p, k);
         if (out.high) {
@@ -122,7 +122,7 @@ static void allreduce_circulant_tell(const allreduce_circulant_state *s,
             sent = send;
         }
         if (in.high) {
-            bool from_in = k + 1 == s->c.rounds && !s->o.in_place;
+            bool from_in = k + 1 == s->c.skip_count && !s->o.in_place;
             uint32_t recv =
                 mlt_emit_recv(e, numbers(s, s->o.out, in), mlt_emit_up(e, e->rank, skip),
                               from_in ? (uint32_t)NONE : p->sent[k]);
@@ -135,7 +135,7 @@ static uint64_t allreduce_circulant_memory(const allreduce_circulant_state *s,
                                            const allreduce_circulant_part p[2])
 {
     uint64_t bytes = 0;
-    for (uint32_t k = s->c.rounds - !s->o.in_place; k-- > 0;)
+    for (uint32_t k = s->c.skip_count - !s->o.in_place; k-- > 0;)
         for (int i = 0; i < 2; i++) {
             range in = come_in(s, &p[i], k);
             bytes += in.high ? numbers(s, s->o.out, in).size : 0;
@@ -153,7 +153,7 @@ void mlt_alg_allreduce_circulant(const mlt_emit *e)
                                      {.all = {e->ranks - e->rank, e->ranks}}};
     uint64_t bytes = allreduce_circulant_memory(&s, p);
     s.tmp = mlt_emit_memory(e, bytes);
-    uint32_t half = s.c.skip[s.c.rounds - 1];
+    uint32_t half = s.c.skip[s.c.skip_count - 1];
     for (int i = 0; i < 2; i++) {
         for (uint32_t k = 0; k < ROUNDS; k++)
             p[i].sent[k] = p[i].exec[k] = NONE;
@@ -164,7 +164,7 @@ void mlt_alg_allreduce_circulant(const mlt_emit *e)
             p[i].copy =
                 mlt_emit_copy(e, numbers(&s, s.o.out, alone), numbers(&s, s.o.in, alone), NONE);
     }
-    for (uint32_t k = s.c.rounds; k-- > 0;)
+    for (uint32_t k = s.c.skip_count; k-- > 0;)
         for (int i = 0; i < 2; i++)
             allreduce_circulant_halve(&s, &p[i], k);
     for (int i = 0; i < 2; i++)

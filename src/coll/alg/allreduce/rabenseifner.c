@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce, Rabenseifner: recursive halving, then the same way back with the results. A send on
-// the way back waits for the one before it, which waited for what that one sent: so two
-// dependencies a round are enough.
+// Allreduce, Rabenseifner: recursive halving, then the same way back with the results. On the way
+// back a send waits for the receive and the send of the round before. That send has waited for all
+// earlier receives, so these two dependencies are enough.
 //
-// If the number of ranks is a power of two, its brackets are the canonical ones for every piece.
-// That case has its own name, halving_doubling.
+// If the number of ranks is a power of two, its brackets (mlt_canonical_split, tree.h) are the
+// canonical ones for every piece. That case has its own name, halving_doubling.
 #include "coll/alg/alg_int.h"
 #include "coll/alg/halving.h"
 #include "coll/alg/operands.h"

@@ -13,16 +13,17 @@ void mlt_alg_bcast_circulant(const mlt_emit *e)
     uint64_t blocks = mlt_emit_segments(e);
     uint32_t v = mlt_emit_virtual(e);
     mlt_circulant c = mlt_circulant_of(e->ranks, v);
-    if (!c.rounds || !blocks)
+    if (!c.skip_count || !blocks)
         return;
     uint32_t *got = mlt_emit_actions((uint32_t)blocks);
-    for (uint64_t i = 0; i < blocks - 1 + c.rounds; i++) {
+    for (uint64_t i = 0; i < blocks - 1 + c.skip_count; i++) {
         mlt_circulant_round r = mlt_circulant_at(&c, e->ranks, v, blocks, i);
-        if (r.give != UINT64_MAX)
-            mlt_emit_send(e, mlt_emit_segment(e, buf, r.give), mlt_emit_real(e, r.to), got[r.give]);
-        if (r.take != UINT64_MAX)
-            got[r.take] =
-                mlt_emit_recv(e, mlt_emit_segment(e, buf, r.take), mlt_emit_real(e, r.from), NONE);
+        if (r.send_block != UINT64_MAX)
+            mlt_emit_send(e, mlt_emit_segment(e, buf, r.send_block), mlt_emit_real(e, r.to),
+                          got[r.send_block]);
+        if (r.recv_block != UINT64_MAX)
+            got[r.recv_block] = mlt_emit_recv(e, mlt_emit_segment(e, buf, r.recv_block),
+                                              mlt_emit_real(e, r.from), NONE);
     }
     free(got);
 }

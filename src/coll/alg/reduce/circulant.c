@@ -38,8 +38,8 @@ static uint64_t reduce_circulant_memory(const mlt_emit *e, const mlt_circulant *
     uint64_t bytes = 0;
     uint32_t *seen = mlt_emit_actions((uint32_t)blocks);
     *any = false;
-    for (uint64_t i = blocks - 1 + c->rounds; i-- > 0;) {
-        uint64_t give = mlt_circulant_at(c, e->ranks, v, blocks, i).give;
+    for (uint64_t i = blocks - 1 + c->skip_count; i-- > 0;) {
+        uint64_t give = mlt_circulant_at(c, e->ranks, v, blocks, i).send_block;
         if (give == UINT64_MAX)
             continue;
         *any = true;
@@ -59,7 +59,7 @@ void mlt_alg_reduce_circulant(const mlt_emit *e)
     if (e->ranks == 1)
         mlt_operands_copy(e, &s.o);
     mlt_circulant c = mlt_circulant_of(e->ranks, v);
-    if (!c.rounds || !blocks)
+    if (!c.skip_count || !blocks)
         return;
     bool any;
     uint64_t bytes = reduce_circulant_memory(e, &c, v, blocks, s.o.in_place, &any);
@@ -68,15 +68,15 @@ void mlt_alg_reduce_circulant(const mlt_emit *e)
         s.acc = mlt_emit_buffer(e, "tmp_acc", e->n);
     s.tmp = mlt_emit_memory(e, bytes);
     s.last = mlt_emit_actions((uint32_t)blocks);
-    for (uint64_t i = blocks - 1 + c.rounds; i-- > 0;) {
+    for (uint64_t i = blocks - 1 + c.skip_count; i-- > 0;) {
         mlt_circulant_round r = mlt_circulant_at(&c, e->ranks, v, blocks, i);
-        if (r.give != UINT64_MAX)
-            reduce_circulant_take(&s, r.give, mlt_emit_real(e, r.to));
-        if (r.take == UINT64_MAX)
+        if (r.send_block != UINT64_MAX)
+            reduce_circulant_take(&s, r.send_block, mlt_emit_real(e, r.to));
+        if (r.recv_block == UINT64_MAX)
             continue;
-        mlt_goal_span what = s.last[r.take] == NONE ? s.o.in : s.acc;
-        mlt_emit_send(e, mlt_emit_segment(e, what, r.take), mlt_emit_real(e, r.from),
-                      s.last[r.take]);
+        mlt_goal_span what = s.last[r.recv_block] == NONE ? s.o.in : s.acc;
+        mlt_emit_send(e, mlt_emit_segment(e, what, r.recv_block), mlt_emit_real(e, r.from),
+                      s.last[r.recv_block]);
     }
     free(s.last);
 }
