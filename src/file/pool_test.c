@@ -86,8 +86,8 @@ static void *use(void *unused)
                 mlt_file_line_take(&line);
         }
         while (line.open > 0) {
-            struct pollfd ring = {.fd = line.ring, .events = POLLIN};
-            CHECK(poll(&ring, 1, -1) == 1);
+            struct pollfd doorbell = {.fd = line.doorbell, .events = POLLIN};
+            CHECK(poll(&doorbell, 1, -1) == 1);
             mlt_file_line_take(&line);
         }
         for (int i = 0; i < JOBS; i++)

@@ -31,7 +31,7 @@ typedef struct mlt_file_service {
     uint32_t files; // open ones, of all ranks
     bool lines;     // there is a line; the system may refuse its descriptor
     mlt_file_line line;
-    mlt_io_watch watch; // of the line's ring, while jobs are under way
+    mlt_io_watch watch; // of the line's doorbell, while jobs are under way
     mlt_worker *worker;
 } mlt_file_service;
 
