@@ -16,19 +16,21 @@ enum { MOST_THREADS = 8 }; // disks and page caches gain nothing from more
 static struct {
     pthread_mutex_t life, lock;
     pthread_cond_t work_cond; // a job waits, or the threads are to end
+    pthread_cond_t rung_cond; // the last job of a line is off its thread
     mlt_list_node jobs;       // of mlt_file_job.node; made with the first line
     uint32_t lines, threads, idle;
     bool ends;
     pthread_t thread[MOST_THREADS];
 } pool = {.life = PTHREAD_MUTEX_INITIALIZER,
           .lock = PTHREAD_MUTEX_INITIALIZER,
-          .work_cond = PTHREAD_COND_INITIALIZER};
+          .work_cond = PTHREAD_COND_INITIALIZER,
+          .rung_cond = PTHREAD_COND_INITIALIZER};
 
-// The worker must not see the job before it is done, nor free it while it is looked at.
-static void finish(mlt_file_job *job)
+// After the exchange the worker may free the job: nothing of it is read from then on. It may even do so
+// before the doorbell rings, as the kernel's reads ring it, too. The line stays: line->in_pool counts
+// the job until the doorbell has rung.
+static void finish(mlt_file_line *line, mlt_file_job *job)
 {
-    mlt_file_line *line = job->line;
-    int doorbell = line->doorbell;
     // relaxed: only the order of the exchange below counts
     mlt_file_job *last = atomic_load_explicit(&line->finished, memory_order_relaxed);
     do
@@ -38,7 +40,7 @@ static void finish(mlt_file_job *job)
         memory_order_release, // pairs with the acquire of mlt_file_line_take
         memory_order_relaxed));
     if (!last)
-        mlt_os_ring(doorbell);
+        mlt_os_ring(line->doorbell);
 }
 
 static void *work(void *unused)
@@ -50,9 +52,12 @@ static void *work(void *unused)
         if (l) {
             pthread_mutex_unlock(&pool.lock);
             mlt_file_job *job = mlt_container_of(l, mlt_file_job, node);
+            mlt_file_line *line = job->line;
             job->run(job);
-            finish(job);
+            finish(line, job);
             pthread_mutex_lock(&pool.lock);
+            if (--line->in_pool == 0)
+                pthread_cond_broadcast(&pool.rung_cond);
             continue;
         }
         if (pool.ends)
@@ -118,6 +123,10 @@ static void end_threads(void)
 void mlt_file_line_fini(mlt_file_line *line)
 {
     mlt_assert(line->open == 0);
+    pthread_mutex_lock(&pool.lock);
+    while (line->in_pool > 0) // a thread has yet to ring the doorbell
+        pthread_cond_wait(&pool.rung_cond, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
     pthread_mutex_lock(&pool.life);
     if (--pool.lines == 0)
         end_threads();
@@ -143,6 +152,7 @@ static bool give_thread(mlt_file_line *line, mlt_file_job *job)
     bool has_thread =
         pool.idle > 0 || pool.threads == MOST_THREADS || add_thread() || pool.threads > 0;
     if (has_thread) {
+        line->in_pool++;
         mlt_list_push_back(&pool.jobs, &job->node);
         pthread_cond_signal(&pool.work_cond);
     }

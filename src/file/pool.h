@@ -39,8 +39,10 @@ typedef enum mlt_file_kernel {
 } mlt_file_kernel;
 
 struct mlt_file_line {
-    int doorbell;                     // can be read when something is done (os/file.h)
-    uint32_t open;                    // jobs given and not taken back; the worker's thread's
+    int doorbell;  // can be read when something is done (os/file.h)
+    uint32_t open; // jobs given and not taken back; the worker's thread's
+    uint32_t
+        in_pool; // jobs in the queue, or whose thread still uses the line; under the pool's lock
     _Atomic(mlt_file_job *) finished; // the last one first
     mlt_file_kernel kernel;           // the worker's thread's, as is:
     mlt_file_uring *uring;            // MLT_FILE_KERNEL_READS
