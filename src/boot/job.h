@@ -71,10 +71,10 @@ typedef struct mlt_job {
     // 1: a worker that stops looking pays for a memory barrier on all cores (mlt_os_barrier), and
     // senders need no fence. Worth it unless workers sleep all the time, as they do when there are
     // more of them than cores.
-    uint32_t lean;
+    uint32_t membarrier;
     // 1: workers stay where they are, on a host of several NUMA nodes; each asks for its rings, which
     // it reads, and for its chunks at its own node (mlt_wire_new).
-    uint32_t near;
+    uint32_t numa_local;
 } mlt_job;
 
 typedef struct mlt_job_proc {
@@ -102,7 +102,7 @@ typedef enum mlt_job_worker_sleep {
     MLT_WORKER_RUNG,   // was LISTENS; somebody is about to ring its doorbell
 } mlt_job_worker_sleep;
 
-// The word `asleep` of a worker is its state, and above it the number of the nap, one more at each:
+// The word `state` of a worker is its state, and above it the number of the nap, one more at each:
 // a waker that comes late cannot take a later nap for its own.
 enum { MLT_NAP_STATE = 0xff, MLT_NAP = MLT_NAP_STATE + 1 };
 
@@ -115,7 +115,7 @@ typedef struct mlt_job_worker {
     // asleep. If in two looks all workers of the job are asleep or ended with the same epochs, and
     // the sums of sent and received agree, then nothing is in flight and no rank can ever go on: a
     // proven deadlock (if any worker is asleep, and none of them open).
-    _Alignas(MLT_LINE) _Atomic uint32_t asleep; // the futex; see MLT_NAP
+    _Alignas(MLT_LINE) _Atomic uint32_t state; // the futex; see MLT_NAP
     _Atomic uint32_t epoch;
     _Atomic uint64_t sent, received;
     _Atomic uint32_t blocked; // ranks parked in MPI
@@ -125,13 +125,14 @@ typedef struct mlt_job_worker {
     // 1: its rank may have threads outside of MPI, which may call and so end its sleep, or it waits
     // for time or for a descriptor; such a worker is never quiet. Changed while asleep, by the
     // sleeper.
-    _Atomic uint32_t open;
+    _Atomic uint32_t wakes_itself;
     _Atomic uint32_t thread;   // its thread's id; 0: not known
     _Atomic uint64_t doorbell; // the name of its doorbell (doorbell.h); 0: it has none
-    _Atomic uint32_t gone; // 1: whoever sends it a packet now hears nothing of it (csp/net/route.c)
+    _Atomic uint32_t
+        csp_ended; // 1: whoever sends it a packet now hears nothing of it (csp/net/route.c)
     // Where it lies in its process's memory, and what tells how (live.h); 0: there is nothing to see.
     _Atomic uint64_t live, layout;
-    _Atomic uint32_t change; // the last one of mlt_job_board that its ranks know of
+    _Atomic uint32_t rules_seen; // the last one of mlt_job_board that its ranks know of
     // Written by senders.
     _Alignas(MLT_LINE) _Atomic uint32_t news; // nonzero: some bit of the news bitmap is set
     // Written by mpirun: connections that it has put into the control channel of the worker's
@@ -151,7 +152,7 @@ typedef struct mlt_job_plan {
     uint64_t identity;               // the same on all hosts; 0: a new one
     uint32_t cores;                  // of this host
     bool launched, profile;
-    bool near; // mlt_job.near
+    bool numa_local; // mlt_job.numa_local
 } mlt_job_plan;
 
 // Makes a segment: a memfd if plan->launched (descriptor in *fd, close-on-exec, the caller's),
@@ -227,18 +228,18 @@ static inline _Atomic uint64_t *mlt_job_said(mlt_job *job)
 enum { MLT_JOB_FILE = 4096, MLT_JOB_FILES = 4, MLT_JOB_SLOTS = 1024 };
 
 typedef struct mlt_job_slot {
-    _Atomic uint64_t comm; // 1 and its first rank in the world, then its context; 0: free
-    _Atomic uint64_t
-        decided; // the change, and in the lower half a call: the first after it takes it
+    _Atomic uint64_t key;  // 1 and its first rank in the world, then its context; 0: free
+    _Atomic uint64_t word; // the change, and in the lower half a call: the first after it takes it
 } mlt_job_slot;
 
 typedef struct mlt_job_board {
-    _Alignas(MLT_LINE) _Atomic uint32_t wanted; // 0: none so far
+    _Alignas(MLT_LINE) _Atomic uint32_t rules_wanted; // 0: none so far
     // `millet trace JOB start|stop`: how often, times 2, and 1: workers shall trace. 0: never so far.
     _Atomic uint32_t trace;
     _Atomic uint32_t
-        gate; // 0: processes that wait for a debugger (MILLET_HELD) stay; 1: they go on
-    char files[MLT_JOB_FILES][MLT_JOB_FILE]; // of the last ones, by number; "": the job's own rules
+        debug_gate; // 0: processes that wait for a debugger (MILLET_HELD) stay; 1: they go on
+    char rule_files[MLT_JOB_FILES]
+                   [MLT_JOB_FILE]; // of the last ones, by number; "": the job's own rules
     mlt_job_slot slots[MLT_JOB_SLOTS];
 } mlt_job_board;
 
@@ -263,7 +264,7 @@ void mlt_job_want_trace(mlt_job *job, bool on);
 // What the worker does. A load that is stronger than relaxed is the caller's fence.
 static inline mlt_job_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker)
 {
-    uint32_t word = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
+    uint32_t word = atomic_load_explicit(&worker->state, memory_order_relaxed);
     return (mlt_job_worker_sleep)(word & MLT_NAP_STATE);
 }
 
