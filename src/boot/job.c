@@ -78,8 +78,9 @@ static void lay_out(mlt_job *job)
     job->pools_at = job_round_up(job->rings_at + workers * workers * job->ring_bytes, page);
     job->claims_at = job_round_up(job->pools_at + workers * job->pool_bytes, page);
     uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CALLSIG_WORDS;
-    job->recorders_at = job_round_up(
-        job->claims_at + words * sizeof(uint64_t) + MLT_LINE + sizeof(mlt_job_board), page);
+    job->said_at = job->claims_at + words * sizeof(uint64_t);
+    job->board_at = job->said_at + MLT_LINE;
+    job->recorders_at = job_round_up(job->board_at + sizeof(mlt_job_board), page);
     job->bytes = job_round_up(
         job->recorders_at + workers * sizeof(mlt_recorder) + sizeof(mlt_recorder_names), page);
 }
@@ -392,8 +393,8 @@ void mlt_job_link_came(mlt_job *job, uint32_t proc)
     }
 }
 
-// One that listens and is not open waits for connections to other hosts: what comes by them was
-// sent, and is counted there.
+// One that listens and does not wake itself waits for connections to other hosts: what comes by them
+// was sent, and is counted there.
 static bool is_asleep(uint32_t state)
 {
     return state == MLT_WORKER_ASLEEP || state == MLT_WORKER_LISTENS;
@@ -409,15 +410,14 @@ mlt_job_look mlt_job_look_at(mlt_job *job)
         // between them. acquire pairs with the owner's release when it goes to sleep, whose counts
         // are then current.
         uint32_t before = atomic_load_explicit(&worker->epoch, memory_order_acquire);
-        uint32_t asleep =
-            atomic_load_explicit(&worker->state, memory_order_acquire) & MLT_NAP_STATE;
-        uint32_t open = atomic_load_explicit(&worker->wakes_itself, memory_order_acquire);
+        uint32_t state = atomic_load_explicit(&worker->state, memory_order_acquire) & MLT_NAP_STATE;
+        uint32_t wakes_itself = atomic_load_explicit(&worker->wakes_itself, memory_order_acquire);
         uint64_t sent = atomic_load_explicit(&worker->sent, memory_order_relaxed);
         uint64_t received = atomic_load_explicit(&worker->received, memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);
         if (atomic_load_explicit(&worker->epoch, memory_order_relaxed) == before) {
-            look.asleep += is_asleep(asleep) && !open;
-            look.ended += asleep == MLT_WORKER_ENDED;
+            look.asleep += is_asleep(state) && !wakes_itself;
+            look.ended += state == MLT_WORKER_ENDED;
         }
         look.epochs += before;
         look.in_flight += sent - received;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker's line to the threads that block in its place. Its doorbell is watched while jobs are under
-// way, so a worker that waits for one says that it is open: no deadlock is seen where a disk is slow.
+// way, so a worker that waits for one says that it wakes itself: no deadlock is seen where a disk is slow.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
