@@ -224,7 +224,8 @@ typedef struct mlt_ctl_clock {
 
 // What was measured of a worker's calls along a path.
 typedef struct mlt_ctl_path {
-    char comm[MLT_CTL_COMM], by[MLT_CTL_COMM], stack[128]; // "count, delay 100 us, combine"
+    char object[MLT_CTL_COMM];         // the communicator's name, or that of what was intercepted
+    char by[MLT_CTL_COMM], stack[128]; // "count, delay 100 us, combine"
     char collective[MLT_CTL_NAME];
     uint64_t calls, bytes;
     mlt_ctl_clock time[MLT_TIMES];

@@ -437,7 +437,7 @@ static mlt_intercept_stage read_stage(lua_State *L)
     enum { CACHE_ROOM = 1 << 20 };
     char text[80];
     bool table = lua_istable(L, -1);
-    mlt_intercept_stage stage = {.wrapper = 0, .room = CACHE_ROOM};
+    mlt_intercept_stage stage = {.kind = 0, .room = CACHE_ROOM};
     if (table) {
         check_keys(L, -1, "path", keys, 3, true);
         lua_rawgeti(L, -1, 1);
@@ -447,9 +447,9 @@ static mlt_intercept_stage read_stage(lua_State *L)
         luaL_error(L, "path: a wrapper is a name or {name, ...}, not %s",
                    mlt_lua_shown(L, -1, text));
     const char *name = lua_tostring(L, -1);
-    while (stage.wrapper < MLT_WRAPPERS && strcmp(mlt_coll_wrapper_names[stage.wrapper], name) != 0)
-        stage.wrapper++;
-    if (stage.wrapper == MLT_WRAPPERS) {
+    while (stage.kind < MLT_WRAPPERS && strcmp(mlt_coll_wrapper_names[stage.kind], name) != 0)
+        stage.kind++;
+    if (stage.kind == MLT_WRAPPERS) {
         char nearest[200];
         mlt_coll_nearest(name, strlen(name), mlt_coll_wrapper_names, MLT_WRAPPERS, nearest,
                          sizeof nearest);
@@ -457,10 +457,10 @@ static mlt_intercept_stage read_stage(lua_State *L)
     }
     lua_pop(L, 1);
     stage.delay_us = table ? number_field(L, lua_absindex(L, -1), "path", "us", UINT32_MAX) : 0;
-    if ((stage.wrapper == MLT_WRAP_DELAY) != (stage.delay_us > 0))
+    if ((stage.kind == MLT_WRAP_DELAY) != (stage.delay_us > 0))
         luaL_error(L, stage.delay_us ? "path: only delay takes us"
                                      : "path: a delay says how long: {\"delay\", us = 100}");
-    if (table && stage.wrapper == MLT_WRAP_CACHE)
+    if (table && stage.kind == MLT_WRAP_CACHE)
         read_cache(L, lua_absindex(L, -1), &stage);
     else if (table && (text_field(L, lua_absindex(L, -1), "path", "keep") ||
                        number_field(L, lua_absindex(L, -1), "path", "bytes", UINT32_MAX)))
@@ -499,16 +499,16 @@ static mlt_intercept_stage read_interceptor_stage(lua_State *L, mlt_intercept_ki
 {
     if (lua_isfunction(L, -1)) {
         lua_pushvalue(L, -1);
-        return (mlt_intercept_stage){.wrapper = MLT_WRAPPERS,
+        return (mlt_intercept_stage){.kind = MLT_WRAPPERS,
                                      .function = luaL_ref(L, LUA_REGISTRYINDEX)};
     }
     mlt_intercept_stage stage = read_stage(L);
-    if (stage.wrapper == MLT_WRAP_CACHE && no_cache[kind])
+    if (stage.kind == MLT_WRAP_CACHE && no_cache[kind])
         luaL_error(L, "path: cache stands around windows only: %s", no_cache[kind]);
-    if (stage.wrapper == MLT_WRAP_CHECK || stage.wrapper == MLT_WRAP_COMBINE)
+    if (stage.kind == MLT_WRAP_CHECK || stage.kind == MLT_WRAP_COMBINE)
         luaL_error(L, "path: %s stands around collective calls only: %s",
-                   mlt_coll_wrapper_names[stage.wrapper],
-                   stage.wrapper == MLT_WRAP_CHECK ? no_check[kind] : no_combine(kind));
+                   mlt_coll_wrapper_names[stage.kind],
+                   stage.kind == MLT_WRAP_CHECK ? no_check[kind] : no_combine(kind));
     return stage;
 }
 
@@ -521,15 +521,15 @@ static uint32_t read_stages(lua_State *L, int kind, mlt_intercept_stage stages[M
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)i + 1);
         stages[i] = kind < 0 ? read_stage(L) : read_interceptor_stage(L, (mlt_intercept_kind)kind);
-        bool cache = stages[i].wrapper == MLT_WRAP_CACHE;
+        bool cache = stages[i].kind == MLT_WRAP_CACHE;
         if (kind < 0 && cache)
             luaL_error(L, "path: cache stands around windows only: %s", no_cache_of_calls);
         for (size_t j = 0; j < i; j++)
-            if (stages[i].wrapper == stages[j].wrapper && (kind < 0 || cache))
+            if (stages[i].kind == stages[j].kind && (kind < 0 || cache))
                 luaL_error(L,
                            cache ? "path: %s comes twice: the second would never be asked"
                                  : "path: %s comes twice",
-                           mlt_coll_wrapper_names[stages[i].wrapper]);
+                           mlt_coll_wrapper_names[stages[i].kind]);
         lua_pop(L, 1);
     }
     return (uint32_t)count;
@@ -564,7 +564,7 @@ static int read_interceptor(lua_State *L)
     rulebook->interceptors[rulebook->interceptors_count++] =
         (mlt_intercept_spec){.kind = (uint8_t)kind,
                              .name = mlt_lua_keep(rulebook, name),
-                             .stages = own,
+                             .wrappers = own,
                              .count = count,
                              .by = mlt_lua_place(rulebook, line_of(L))};
     return 0;
@@ -591,7 +591,7 @@ static int l_path(lua_State *L)
     path.by = mlt_lua_place(rulebook, line_of(L));
     mlt_coll_stage *own = mlt_take(count, sizeof *own);
     for (uint32_t i = 0; i < count; i++)
-        own[i] = (mlt_coll_stage){.wrapper = stages[i].wrapper, .delay_us = stages[i].delay_us};
+        own[i] = (mlt_coll_stage){.wrapper = stages[i].kind, .delay_us = stages[i].delay_us};
     path.stages = own;
     path.count = count;
     rulebook->paths =

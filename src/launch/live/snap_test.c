@@ -40,7 +40,7 @@ static mlt_live_snap host_of(uint32_t host, const char *call)
         s.queues[q] = (mlt_live_queue){
             .name = "q\a", .worker = 2 * host + q, .held = host + q, .room = 4, .blocked = 1};
     s.queue_count = s.queue_room = 2;
-    mlt_ctl_path path = {.comm = "halo", .by = "a.lua:1", .stack = "count", .calls = 3 + host};
+    mlt_ctl_path path = {.object = "halo", .by = "a.lua:1", .stack = "count", .calls = 3 + host};
     strcpy(path.collective, "messages");
     path.time[MLT_TIME_CALL] = (mlt_ctl_clock){1, 7, 7, 7};
     mlt_path_map_paths(&s.map, &path, 1);

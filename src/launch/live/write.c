@@ -147,7 +147,7 @@ static void write_measured(const page *p, const mlt_path_map *map)
                                               path->time[MLT_TIME_MISS].n};
             sample_begin(p, titles[k][0]);
             add_pair(p, "kind", path->collective);
-            add_pair(p, "name", path->comm);
+            add_pair(p, "name", path->object);
             add_pair(p, "by", path->by);
             if (k == SECONDS)
                 mlt_text_add(p->out, "} %.6f\n", (double)path->time[MLT_TIME_CALL].sum_ns / 1e9);
@@ -254,7 +254,7 @@ static void json_paths(const mlt_path_map *map, mlt_text *out)
         mlt_text_add(out, "%s\n  {\"kind\": ", i ? "," : "");
         mlt_text_json(out, p->collective);
         mlt_text_add(out, ", \"name\": ");
-        mlt_text_json(out, p->comm);
+        mlt_text_json(out, p->object);
         mlt_text_add(out, ", \"wrappers\": ");
         mlt_text_json(out, p->stack);
         mlt_text_add(out, ", \"by\": ");
