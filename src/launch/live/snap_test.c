@@ -112,11 +112,11 @@ static void test_late(void)
     CHECK(late[0].rank == 1 && late[0].others == 2);
     for (uint32_t i = 0; i < s.rank_count; i++) { // in a collective call they wait for all others
         s.ranks[i].peer = -1;
-        s.ranks[i].joined = 1;
+        s.ranks[i].in_collective = 1;
     }
     CHECK(mlt_live_snap_late(&s, late, 1) == 2 && late[0].others == 4);
     for (uint32_t i = 0; i < s.rank_count; i++)
-        s.ranks[i].joined = i == 0; // too few
+        s.ranks[i].in_collective = i == 0; // too few
     CHECK(mlt_live_snap_late(&s, NULL, 0) == 0);
     mlt_live_snap_fini(&s);
 }
