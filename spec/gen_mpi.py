@@ -514,7 +514,7 @@ def check_handles(f, where):
     for p in f.params:
         if is_file(f, p):
             out.append(f"    mlt_file *{p.name}_ = mlt_file_mine(me, {p.name});\n")
-            out.append(fail(f"!{p.name}_", f"mlt_refuse_file(me, {f.fn}, {p.name})"))
+            out.append(fail(f"!{p.name}_", f'mlt_refuse_file(me, {f.fn}, "{p.name}", {p.name})'))
         if is_window(f, p):
             out.append(f"    mlt_win *{p.name}_ = mlt_win_mine(me, {p.name});\n")
             out.append(fail(f"!{p.name}_", f'mlt_refuse_handle(me, NULL, {f.fn}, MPI_ERR_WIN, "{p.name}", "window", (uintptr_t){p.name})'))

@@ -27,12 +27,12 @@ typedef enum mlt_event_kind {
     MLT_EVENT_WOKEN,        // the rank, or a process of it, can go on: woken, by
     MLT_EVENT_SLEPT,        // the worker had nothing to do and slept: since
     MLT_EVENT_IDLE,         // none of its fibers could run, whether it slept or looked: since
-    MLT_EVENT_POISONED,     // a channel was: process, thing
+    MLT_EVENT_POISONED,     // a channel was: csp_process, thing
     MLT_EVENT_CANCELLED,    // a message that left was: since is when it had left
     MLT_EVENT_NAMED,        // a channel, queue or port of which more will be told: thing, name,
                             // held: values that it has room for
     MLT_EVENT_DEPTH,        // a queue of a flow program: thing, held
-    MLT_EVENT_LIVED,        // a module of a flow program ends: process, since it began
+    MLT_EVENT_LIVED,        // a module of a flow program ends: csp_process, since it began
     MLT_EVENTS,
 } mlt_event_kind;
 
@@ -84,12 +84,12 @@ typedef struct mlt_event {
     };
     uint64_t since; // GOES_ON: mlt_arch_cycles() when it parked. SENT: when it left; 0: now
     // GOES_ON of a wait for something of csp, or for a window: what was waited for.
-    uint8_t inner;    // 1 and its mlt_csp_wait_kind, or its mlt_ctl_window (boot/ctl.h); 0: none
-    bool queue;       // the channel is a queue of a flow program
-    uint32_t process; // its number; 0: the rank itself
-    uint32_t thing;   // the channel's number, the window's, or that of what else it waited for
-    uint64_t held;    // values that were in the channel
-    const char *name; // NAMED
+    uint8_t inner; // 1 and its mlt_csp_wait_kind, or its mlt_ctl_window (boot/ctl.h); 0: none
+    bool queue;    // the channel is a queue of a flow program
+    uint32_t csp_process; // number of the CSP process; 0: the rank's own fiber
+    uint32_t thing;       // the channel's number, the window's, or that of what else it waited for
+    uint64_t held;        // values that were in the channel
+    const char *name;     // NAMED
     int32_t target,
         holder; // window: whose lock or epoch; who had the lock. World ranks, -1: unknown
     // WOKEN: who can go on, and who let it; NULL: the worker, because something came.

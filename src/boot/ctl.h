@@ -79,6 +79,8 @@ typedef enum mlt_ctl_window {
     MLT_WINDOW_COMPLETES, // others have not completed
 } mlt_ctl_window;
 
+enum { MLT_CONTEXTS = 8 }; // of a communicator (p2p/context.h)
+
 // What a rank is blocked in: one operation, or one collective call. A rank in MPI_Waitall has a
 // record for each open operation (at most 16), all with the same `open`. If several threads of a
 // rank are blocked, each has its own, one thread after the other. A message that is there but
@@ -106,12 +108,13 @@ typedef struct mlt_ctl_wait {
             uint32_t awaited; // 1 and the world rank that it waits for; 0: none, or not known
         };
     };
-    uint32_t context; // eight a communicator, the first for the program's own messages; 0 to 7 are
-                      // MPI_COMM_WORLD's, 8 to 15 MPI_COMM_SELF's (p2p/context.h)
-    uint8_t kind;     // mlt_wait_kind: RECV, SEND, PROBE, BARRIER, OTHER, HELD, TIME, FD, WINDOW
-    uint8_t all;      // 1: waits for all of `open` operations; 0: for one of them
-    uint16_t open;    // operations open in this call (saturating), 1 for a simple call
-    uint8_t ended;    // 1: the rank has ended (no operation)
+    uint32_t
+        context; // MLT_CONTEXTS a communicator, the first for the program's own messages; 0 to 7 are
+                 // MPI_COMM_WORLD's, 8 to 15 MPI_COMM_SELF's (p2p/context.h)
+    uint8_t kind;  // mlt_wait_kind: RECV, SEND, PROBE, BARRIER, OTHER, HELD, TIME, FD, WINDOW
+    uint8_t all;   // 1: waits for all of `open` operations; 0: for one of them
+    uint16_t open; // operations open in this call (saturating), 1 for a simple call
+    uint8_t ended; // 1: the rank has ended (no operation)
     char call[MLT_CTL_NAME - 1];
     uint16_t thread; // of a rank with several threads, from 1; 0: the rank has one
     uint16_t others; // threads of the rank that have called MPI, but are not blocked there now
@@ -224,7 +227,8 @@ typedef struct mlt_ctl_clock {
 
 // What was measured of a worker's calls along a path.
 typedef struct mlt_ctl_path {
-    char comm[MLT_CTL_COMM], by[MLT_CTL_COMM], stack[128]; // "count, delay 100 us, combine"
+    char object[MLT_CTL_COMM];         // the communicator's name, or that of what was intercepted
+    char by[MLT_CTL_COMM], stack[128]; // "count, delay 100 us, combine"
     char collective[MLT_CTL_NAME];
     uint64_t calls, bytes;
     mlt_ctl_clock time[MLT_TIMES];

@@ -95,25 +95,25 @@ static void test_ring(void)
     static const uint32_t others[] = {MLT_WORKER_AWAKE, MLT_WORKER_ASLEEP, MLT_WORKER_ENDED,
                                       MLT_WORKER_UNBORN};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        w->asleep = others[i];
+        w->state = others[i];
         mlt_job_wake(w);
         CHECK(!rings(a, 0));
     }
-    w->asleep = MLT_WORKER_LISTENS;
-    w->open = 1;
-    v->asleep = MLT_WORKER_ASLEEP;
+    w->state = MLT_WORKER_LISTENS;
+    w->wakes_itself = 1;
+    v->state = MLT_WORKER_ASLEEP;
     CHECK(!mlt_job_look_at(job).quiet);
     mlt_job_wake(w);
-    CHECK(rings(a, -1) && w->asleep == MLT_WORKER_AWAKE);
+    CHECK(rings(a, -1) && w->state == MLT_WORKER_AWAKE);
     mlt_os_doorbell_drain(a);
-    w->asleep = MLT_WORKER_LISTENS;
+    w->state = MLT_WORKER_LISTENS;
     mlt_job_ask(job);
-    CHECK(rings(a, -1) && w->asleep == MLT_WORKER_AWAKE);
+    CHECK(rings(a, -1) && w->state == MLT_WORKER_AWAKE);
     mlt_os_doorbell_drain(a);
     // One that was to ring is held up: the next one rings.
-    w->asleep = MLT_NAP | MLT_WORKER_RUNG;
+    w->state = MLT_NAP | MLT_WORKER_RUNG;
     mlt_job_wake(w);
-    CHECK(rings(a, 0) && w->asleep == MLT_WORKER_AWAKE);
+    CHECK(rings(a, 0) && w->state == MLT_WORKER_AWAKE);
     close(a);
     mlt_doorbell_ring(w); // gone: nothing happens
     close(b);
@@ -207,15 +207,15 @@ static void *play(void *arg)
             bool listens = dice != 0;
             p->naps += MLT_NAP;
             uint32_t how = p->naps | (listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP);
-            atomic_store_explicit(&p->own->asleep, how, memory_order_seq_cst);
+            atomic_store_explicit(&p->own->state, how, memory_order_seq_cst);
             atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_job_wake
             if (atomic_load_explicit(p->inbox, memory_order_acquire) < turn) {
                 if (!listens)
-                    mlt_os_futex_wait(&p->own->asleep, how, -1);
+                    mlt_os_futex_wait(&p->own->state, how, -1);
                 else if (dice != 1) // else: woken by something else
                     CHECK(rings(p->doorbell, -1));
             }
-            atomic_store_explicit(&p->own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
+            atomic_store_explicit(&p->own->state, MLT_WORKER_AWAKE, memory_order_relaxed);
             if (listens)
                 mlt_os_doorbell_drain(p->doorbell);
         }

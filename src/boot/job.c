@@ -78,8 +78,9 @@ static void lay_out(mlt_job *job)
     job->pools_at = job_round_up(job->rings_at + workers * workers * job->ring_bytes, page);
     job->claims_at = job_round_up(job->pools_at + workers * job->pool_bytes, page);
     uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CALLSIG_WORDS;
-    job->recorders_at = job_round_up(
-        job->claims_at + words * sizeof(uint64_t) + MLT_LINE + sizeof(mlt_job_board), page);
+    job->said_at = job->claims_at + words * sizeof(uint64_t);
+    job->board_at = job->said_at + MLT_LINE;
+    job->recorders_at = job_round_up(job->board_at + sizeof(mlt_job_board), page);
     job->bytes = job_round_up(
         job->recorders_at + workers * sizeof(mlt_recorder) + sizeof(mlt_recorder_names), page);
 }
@@ -122,26 +123,26 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
                  (unsigned long long)ranks, INT32_MAX);
         return MLT_ERR_INVALID;
     }
-    *job =
-        (mlt_job){.magic = MLT_JOB_MAGIC,
-                  .version = MLT_JOB_VERSION,
-                  .hosts = plan->host_of_proc ? plan->hosts : 1,
-                  .host = plan->host,
-                  .procs = plan->procs,
-                  .workers = (uint32_t)all,
-                  .local_procs = procs,
-                  .local_workers = (uint32_t)workers,
-                  .ranks = (uint32_t)ranks,
-                  .cores = plan->cores,
-                  .launched = plan->launched,
-                  .launcher = (uint32_t)getpid(),
-                  .readable = plan->launched && procs > 1 && mlt_os_peers_readable(),
-                  .profile = plan->profile,
-                  .near = plan->near,
-                  .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
-                  .memory = plan->launched ? mlt_os_memory_left(MLT_OS_PROC, MLT_OS_GROUPS) : 0,
-                  .started_ns = mlt_os_now_ns(),
-                  .identity = plan->identity};
+    *job = (mlt_job){.magic = MLT_JOB_MAGIC,
+                     .version = MLT_JOB_VERSION,
+                     .hosts = plan->host_of_proc ? plan->hosts : 1,
+                     .host = plan->host,
+                     .procs = plan->procs,
+                     .workers = (uint32_t)all,
+                     .local_procs = procs,
+                     .local_workers = (uint32_t)workers,
+                     .ranks = (uint32_t)ranks,
+                     .cores = plan->cores,
+                     .launched = plan->launched,
+                     .launcher = (uint32_t)getpid(),
+                     .readable = plan->launched && procs > 1 && mlt_os_peers_readable(),
+                     .profile = plan->profile,
+                     .numa_local = plan->numa_local,
+                     .membarrier =
+                         workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
+                     .memory = plan->launched ? mlt_os_memory_left(MLT_OS_PROC, MLT_OS_GROUPS) : 0,
+                     .started_ns = mlt_os_now_ns(),
+                     .identity = plan->identity};
     if (!job->identity &&
         getrandom(&job->identity, sizeof job->identity, GRND_NONBLOCK) != sizeof job->identity)
         job->identity = job->started_ns ^ (uint64_t)getpid() << 48;
@@ -171,7 +172,7 @@ static bool fill_in(const mlt_job_plan *plan, mlt_job *job)
                                      .proc = p,
                                      .local = locals[proc->host]++};
             if (proc->host == job->host)
-                atomic_init(&mlt_job_worker_at(job, worker)->asleep, MLT_WORKER_UNBORN);
+                atomic_init(&mlt_job_worker_at(job, worker)->state, MLT_WORKER_UNBORN);
             rank += place->ranks;
         }
     }
@@ -304,8 +305,8 @@ static bool claim(mlt_job_worker *worker, uint32_t *word)
     // acq_rel: what was written before is seen by the worker that finds itself claimed. If it
     // fails, another waker was faster (the word tells), or the sleeper has been awake since the
     // fence, and has seen or will see the news before it sleeps again.
-    if (atomic_compare_exchange_strong_explicit(&worker->asleep, word, claimed,
-                                                memory_order_acq_rel, memory_order_relaxed)) {
+    if (atomic_compare_exchange_strong_explicit(&worker->state, word, claimed, memory_order_acq_rel,
+                                                memory_order_relaxed)) {
         *word = claimed;
         return true;
     }
@@ -317,7 +318,7 @@ void mlt_job_wake(mlt_job_worker *worker)
     // Pairs with the sleeper's seq_cst store of ASLEEP or LISTENS before its seq_cst looks at the
     // news: one of the two sees the other.
     atomic_thread_fence(memory_order_seq_cst);
-    uint32_t word = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
+    uint32_t word = atomic_load_explicit(&worker->state, memory_order_relaxed);
     mlt_jitter();
     if (!claim(worker, &word))
         return;
@@ -325,13 +326,13 @@ void mlt_job_wake(mlt_job_worker *worker)
     // A doorbell rings until it is heard, so it may be rung before the sleeper has begun to listen, or
     // long after it was awake for another reason.
     if ((word & MLT_NAP_STATE) == MLT_WORKER_ROUSED)
-        mlt_os_futex_wake(&worker->asleep, 1);
+        mlt_os_futex_wake(&worker->state, 1);
     else
         mlt_doorbell_ring(worker);
     mlt_jitter();
     // From here on nobody need help. Of this nap only: the sleeper may be in its next one, which
     // another has claimed and not ended yet. Relaxed: it tells nothing but that.
-    (void)atomic_compare_exchange_strong_explicit(&worker->asleep, &word, MLT_WORKER_AWAKE,
+    (void)atomic_compare_exchange_strong_explicit(&worker->state, &word, MLT_WORKER_AWAKE,
                                                   memory_order_relaxed, memory_order_relaxed);
 }
 
@@ -348,10 +349,10 @@ uint32_t mlt_job_want_change(mlt_job *job, const char *file)
 {
     mlt_job_board *board = mlt_job_board_at(job);
     // relaxed: mpirun alone writes it. A rank may have written nonsense, which only its job sees.
-    uint32_t number = atomic_load_explicit(&board->wanted, memory_order_relaxed) + 1;
-    snprintf(board->files[number % MLT_JOB_FILES], MLT_JOB_FILE, "%s", file);
+    uint32_t number = atomic_load_explicit(&board->rules_wanted, memory_order_relaxed) + 1;
+    snprintf(board->rule_files[number % MLT_JOB_FILES], MLT_JOB_FILE, "%s", file);
     // release: the file's name is complete; pairs with mlt_outside_look.
-    atomic_store_explicit(&board->wanted, number, memory_order_release);
+    atomic_store_explicit(&board->rules_wanted, number, memory_order_release);
     mlt_job_ask(job); // so that they look; wait records that nobody waits for are dropped
     return number;
 }
@@ -360,15 +361,16 @@ void mlt_job_await_gate(mlt_job *job)
 {
     mlt_job_board *board = mlt_job_board_at(job);
     // relaxed: the word is all there is to know.
-    while (!atomic_load_explicit(&board->gate, memory_order_relaxed))
-        mlt_os_futex_wait(&board->gate, 0, -1);
+    while (!atomic_load_explicit(&board->debug_gate, memory_order_relaxed))
+        mlt_os_futex_wait(&board->debug_gate, 0, -1);
 }
 
 void mlt_job_open_gate(mlt_job *job)
 {
     mlt_job_board *board = mlt_job_board_at(job);
-    atomic_store_explicit(&board->gate, 1, memory_order_relaxed); // pairs with mlt_job_await_gate
-    mlt_os_futex_wake(&board->gate, INT32_MAX);
+    atomic_store_explicit(&board->debug_gate, 1,
+                          memory_order_relaxed); // pairs with mlt_job_await_gate
+    mlt_os_futex_wake(&board->debug_gate, INT32_MAX);
 }
 
 void mlt_job_want_trace(mlt_job *job, bool on)
@@ -391,8 +393,8 @@ void mlt_job_link_came(mlt_job *job, uint32_t proc)
     }
 }
 
-// One that listens and is not open waits for connections to other hosts: what comes by them was
-// sent, and is counted there.
+// One that listens and does not wake itself waits for connections to other hosts: what comes by them
+// was sent, and is counted there.
 static bool is_asleep(uint32_t state)
 {
     return state == MLT_WORKER_ASLEEP || state == MLT_WORKER_LISTENS;
@@ -408,15 +410,14 @@ mlt_job_look mlt_job_look_at(mlt_job *job)
         // between them. acquire pairs with the owner's release when it goes to sleep, whose counts
         // are then current.
         uint32_t before = atomic_load_explicit(&worker->epoch, memory_order_acquire);
-        uint32_t asleep =
-            atomic_load_explicit(&worker->asleep, memory_order_acquire) & MLT_NAP_STATE;
-        uint32_t open = atomic_load_explicit(&worker->open, memory_order_acquire);
+        uint32_t state = atomic_load_explicit(&worker->state, memory_order_acquire) & MLT_NAP_STATE;
+        uint32_t wakes_itself = atomic_load_explicit(&worker->wakes_itself, memory_order_acquire);
         uint64_t sent = atomic_load_explicit(&worker->sent, memory_order_relaxed);
         uint64_t received = atomic_load_explicit(&worker->received, memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);
         if (atomic_load_explicit(&worker->epoch, memory_order_relaxed) == before) {
-            look.asleep += is_asleep(asleep) && !open;
-            look.ended += asleep == MLT_WORKER_ENDED;
+            look.asleep += is_asleep(state) && !wakes_itself;
+            look.ended += state == MLT_WORKER_ENDED;
         }
         look.epochs += before;
         look.in_flight += sent - received;

@@ -6,22 +6,22 @@
 // holds only offsets and fixed-width fields; every process maps it at an address of its own.
 //
 //     mlt_job | mlt_job_proc[] | mlt_job_place[] | mlt_job_worker[] | news bitmaps | rings
-//             | chunk pools | claims | recorders
+//             | chunk pools | claims | said | board | recorders
 //
 // A job over several hosts has a segment on each. Processes, workers and ranks have the same numbers
 // on all of them, and the first three parts describe the whole job. The others are there for the
 // workers of this host only.
 //
-// The first three are the head, on pages of its own. A process that has its place can only read it
-// (mlt_job_protect_head), so that a stray pointer of one rank cannot break the other ranks. The
-// program of a rank may do worse on purpose: mpirun works with its own copy of the head
-// (mlt_job_own_head), takes from its plan which rank is where, and trusts no word of the rest.
-// Nobody can change the segment's size.
+// The first three are the head, on pages of its own. A process that has attached (its pid is in its
+// mlt_job_proc) can only read it (mlt_job_protect_head), so that a stray pointer of one rank cannot
+// break the other ranks. The program of a rank may do worse on purpose: mpirun works with its own
+// copy of the head (mlt_job_own_head), takes from its plan which rank is where, and trusts no word of
+// the rest. Nobody can change the segment's size.
 //
 // Rings and pools are laid out here (sizes and offsets) and used by src/wire. Pages that nobody
 // touches cost nothing, so a ring for every ordered pair of workers is affordable.
 //
-// Claims are a board of what workers call collectively, four words for each code of 16 bits
+// Claims are call signatures: what workers call collectively, four words for each code of 16 bits
 // (coll/callsig.h). One word of messages that were printed once for the whole job follows
 // (mlt_job_said; p2p/kind.h), then the board of changes from outside (mlt_job_board). The last are the
 // flight recorders, one a worker, and the names of functions (recorder.h).
@@ -37,7 +37,7 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 13,       // of the segment, and of the records of the control channel (ctl.h)
+    MLT_JOB_VERSION = 14,       // of the segment, and of the records of the control channel (ctl.h)
     MLT_JOB_MAX_WORKERS = 4096, // of a host
     MLT_JOB_MAX_ALL_WORKERS = 1 << 20, // of all hosts
     MLT_SLOT_BYTES = 64,
@@ -59,7 +59,8 @@ typedef struct mlt_job {
     uint32_t readable; // 1: the processes may read each other's memory, as far as it can tell
     uint64_t bytes;    // of the whole segment
     // Offsets.
-    uint64_t procs_at, places_at, workers_at, news_at, rings_at, pools_at, claims_at, recorders_at;
+    uint64_t procs_at, places_at, workers_at, news_at, rings_at, pools_at, claims_at;
+    uint64_t said_at, board_at, recorders_at;
     uint32_t news_words;             // 64-bit words in one worker's news bitmap
     uint32_t ring_slots, ring_data;  // slots (power of two) and data bytes (power of two) of a ring
     uint32_t chunks, chunk_bytes;    // of a worker's pool for large messages
@@ -68,13 +69,13 @@ typedef struct mlt_job {
     uint64_t identity;               // random: no other job has it; the same on all hosts
     uint64_t memory;                 // bytes that were left when the job was made; 0: not known
     uint32_t profile;                // 1: --report: time calls and count bytes
-    // 1: a worker that stops looking pays for a memory barrier on all cores (mlt_os_barrier), and
-    // senders need no fence. Worth it unless workers sleep all the time, as they do when there are
-    // more of them than cores.
-    uint32_t lean;
+    // 1: a worker that stops polling, before it sleeps, calls membarrier (mlt_os_barrier), so senders
+    // need no fence. Worth it unless workers sleep all the time, as they do when there are more of
+    // them than cores.
+    uint32_t membarrier;
     // 1: workers stay where they are, on a host of several NUMA nodes; each asks for its rings, which
     // it reads, and for its chunks at its own node (mlt_wire_new).
-    uint32_t near;
+    uint32_t numa_local;
 } mlt_job;
 
 typedef struct mlt_job_proc {
@@ -102,8 +103,9 @@ typedef enum mlt_job_worker_sleep {
     MLT_WORKER_RUNG,   // was LISTENS; somebody is about to ring its doorbell
 } mlt_job_worker_sleep;
 
-// The word `asleep` of a worker is its state, and above it the number of the nap, one more at each:
-// a waker that comes late cannot take a later nap for its own.
+// The word `state` of a worker is its state, and above it the number of the nap, one more at each:
+// a waker that comes late cannot take a later nap for its own. ENDED and UNBORN have no nap number: they
+// may be compared without the mask.
 enum { MLT_NAP_STATE = 0xff, MLT_NAP = MLT_NAP_STATE + 1 };
 
 typedef struct mlt_job_worker {
@@ -114,24 +116,25 @@ typedef struct mlt_job_worker {
     // `received` count messages to other workers; they and `epoch` (one more at each wake) are current while
     // asleep. If in two looks all workers of the job are asleep or ended with the same epochs, and
     // the sums of sent and received agree, then nothing is in flight and no rank can ever go on: a
-    // proven deadlock (if any worker is asleep, and none of them open).
-    _Alignas(MLT_LINE) _Atomic uint32_t asleep; // the futex; see MLT_NAP
+    // proven deadlock (if any worker is asleep, and none of them wakes itself).
+    _Alignas(MLT_LINE) _Atomic uint32_t state; // the futex; see MLT_NAP
     _Atomic uint32_t epoch;
     _Atomic uint64_t sent, received;
     _Atomic uint32_t blocked; // ranks parked in MPI
     // mpirun asks for a hang report by raising the first and waking the worker (mlt_job_ask). The
     // other is the request that was answered last.
     _Atomic uint32_t report_wanted, reported;
-    // 1: its rank may have threads outside of MPI, which may call and so end its sleep, or it waits
-    // for time or for a descriptor; such a worker is never quiet. Changed while asleep, by the
+    // 1: something that is no message may wake it: a thread of its rank outside of MPI, which may call,
+    // time, a descriptor, another job. Such a worker is never quiet. Changed while asleep, by the
     // sleeper.
-    _Atomic uint32_t open;
+    _Atomic uint32_t wakes_itself;
     _Atomic uint32_t thread;   // its thread's id; 0: not known
     _Atomic uint64_t doorbell; // the name of its doorbell (doorbell.h); 0: it has none
-    _Atomic uint32_t gone; // 1: whoever sends it a packet now hears nothing of it (csp/net/route.c)
+    // 1: it has read its last packet of csp; later ones get no answer (mlt_route_end).
+    _Atomic uint32_t csp_ended;
     // Where it lies in its process's memory, and what tells how (live.h); 0: there is nothing to see.
     _Atomic uint64_t live, layout;
-    _Atomic uint32_t change; // the last one of mlt_job_board that its ranks know of
+    _Atomic uint32_t rules_seen; // the last one of mlt_job_board that its ranks know of
     // Written by senders.
     _Alignas(MLT_LINE) _Atomic uint32_t news; // nonzero: some bit of the news bitmap is set
     // Written by mpirun: connections that it has put into the control channel of the worker's
@@ -151,7 +154,7 @@ typedef struct mlt_job_plan {
     uint64_t identity;               // the same on all hosts; 0: a new one
     uint32_t cores;                  // of this host
     bool launched, profile;
-    bool near; // mlt_job.near
+    bool numa_local; // mlt_job.numa_local
 } mlt_job_plan;
 
 // Makes a segment: a memfd if plan->launched (descriptor in *fd, close-on-exec, the caller's),
@@ -164,7 +167,7 @@ mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *w
 mlt_status mlt_job_open(int fd, mlt_job **out, char *why, size_t why_size) MLT_MUST_CHECK;
 void mlt_job_close(mlt_job *job);
 
-// A process of the job that has its place: it will not write into the head any more.
+// A process that has attached (its pid is in its mlt_job_proc): it will not write into the head any more.
 mlt_status mlt_job_protect_head(mlt_job *job) MLT_MUST_CHECK;
 
 // mpirun, when the segment is complete: its head becomes a copy that no rank can reach.
@@ -203,7 +206,7 @@ static inline mlt_job_worker *mlt_job_worker_at(mlt_job *job, uint32_t worker)
     return mlt_job_local_at(job, mlt_job_place_at(job, worker)->local);
 }
 
-// The bits are numbered as the workers of this host are.
+// The bitmap of worker `local`. Bit i: worker i of this host has put something into its ring to it.
 static inline _Atomic uint64_t *mlt_job_news_at(mlt_job *job, uint32_t local)
 {
     return (_Atomic uint64_t *)((char *)job + job->news_at) + (size_t)local * job->news_words;
@@ -218,8 +221,7 @@ static inline _Atomic uint64_t *mlt_job_callsig_at(mlt_job *job, uint16_t code)
 // A bit for each message that was printed once for the whole job.
 static inline _Atomic uint64_t *mlt_job_said(mlt_job *job)
 {
-    return (_Atomic uint64_t *)((char *)job + job->claims_at) +
-           (size_t)MLT_JOB_CLAIMS * MLT_JOB_CALLSIG_WORDS;
+    return (_Atomic uint64_t *)((char *)job + job->said_at);
 }
 
 // Changes of paths from outside (mpi/coll/outside.h). mpirun writes the number and the file of the
@@ -227,26 +229,25 @@ static inline _Atomic uint64_t *mlt_job_said(mlt_job *job)
 enum { MLT_JOB_FILE = 4096, MLT_JOB_FILES = 4, MLT_JOB_SLOTS = 1024 };
 
 typedef struct mlt_job_slot {
-    _Atomic uint64_t comm; // 1 and its first rank in the world, then its context; 0: free
-    _Atomic uint64_t
-        decided; // the change, and in the lower half a call: the first after it takes it
+    _Atomic uint64_t key; // mlt_board_key, or MLT_BOARD_KNOWN and the like (board.h); 0: free
+    // Of a communicator: the change, and in the lower half a call: the first after it takes it.
+    _Atomic uint64_t word;
 } mlt_job_slot;
 
 typedef struct mlt_job_board {
-    _Alignas(MLT_LINE) _Atomic uint32_t wanted; // 0: none so far
+    _Alignas(MLT_LINE) _Atomic uint32_t rules_wanted; // the last change; 0: none so far
     // `millet trace JOB start|stop`: how often, times 2, and 1: workers shall trace. 0: never so far.
     _Atomic uint32_t trace;
-    _Atomic uint32_t
-        gate; // 0: processes that wait for a debugger (MILLET_HELD) stay; 1: they go on
-    char files[MLT_JOB_FILES][MLT_JOB_FILE]; // of the last ones, by number; "": the job's own rules
+    // 0: processes that wait for a debugger (MILLET_HELD) stay; 1: they go on.
+    _Atomic uint32_t debug_gate;
+    // Of the last changes, by number; "": the job's own rules.
+    char rule_files[MLT_JOB_FILES][MLT_JOB_FILE];
     mlt_job_slot slots[MLT_JOB_SLOTS];
 } mlt_job_board;
 
 static inline mlt_job_board *mlt_job_board_at(mlt_job *job)
 {
-    return (mlt_job_board *)((char *)job + job->claims_at +
-                             (size_t)MLT_JOB_CLAIMS * MLT_JOB_CALLSIG_WORDS * sizeof(uint64_t) +
-                             MLT_LINE);
+    return (mlt_job_board *)((char *)job + job->board_at);
 }
 
 // mpirun: the job's ranks shall take the rules of that file. Returns the number of the change. The
@@ -263,7 +264,7 @@ void mlt_job_want_trace(mlt_job *job, bool on);
 // What the worker does. A load that is stronger than relaxed is the caller's fence.
 static inline mlt_job_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker)
 {
-    uint32_t word = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
+    uint32_t word = atomic_load_explicit(&worker->state, memory_order_relaxed);
     return (mlt_job_worker_sleep)(word & MLT_NAP_STATE);
 }
 
@@ -278,7 +279,7 @@ void mlt_job_ask(mlt_job *job);
 void mlt_job_link_came(mlt_job *job, uint32_t proc);
 
 typedef struct mlt_job_look {
-    bool quiet;         // every worker is asleep (and not open) or has ended
+    bool quiet;         // every worker has ended, or is asleep and does not wake itself
     uint32_t asleep;    // workers that are asleep; none: nothing is wrong
     uint64_t epochs;    // sum of epochs
     uint64_t in_flight; // sent minus received

@@ -76,7 +76,7 @@ static void check_layout(uint32_t procs, uint32_t each, uint32_t fine)
         const mlt_job_place *worker = mlt_job_place_at(job, w);
         CHECK(worker->first_rank == rank && worker->ranks == fine && worker->proc == w / each);
         CHECK(worker->local == w && mlt_job_is_here(job, w));
-        CHECK(mlt_job_worker_at(job, w)->asleep == MLT_WORKER_UNBORN);
+        CHECK(mlt_job_worker_at(job, w)->state == MLT_WORKER_UNBORN);
         rank += worker->ranks;
     }
     for (uint32_t p = 0; p < procs; p++) {
@@ -152,7 +152,7 @@ static void test_head(void)
     uint64_t bytes = twin->bytes;
     memset(twin, 0xff, twin->workers_at);
     CHECK(job->workers == 2 && job->procs == 2 && mlt_job_proc_at(job, 1)->first_rank == 1);
-    atomic_store(&mlt_job_worker_at(job, 1)->asleep, MLT_WORKER_ASLEEP);
+    atomic_store(&mlt_job_worker_at(job, 1)->state, MLT_WORKER_ASLEEP);
     CHECK(!mlt_job_look_at(job).quiet);
     mlt_os_unmap(twin, bytes);
     fflush(stdout);
@@ -179,11 +179,11 @@ static void test_look(void)
     for (uint32_t i = 0; i < 3; i++)
         w[i] = mlt_job_worker_at(job, i);
     CHECK(!mlt_job_look_at(job).quiet); // not born
-    w[0]->asleep = MLT_WORKER_ASLEEP;
-    w[1]->asleep = MLT_WORKER_ASLEEP;
-    w[2]->asleep = MLT_WORKER_AWAKE;
+    w[0]->state = MLT_WORKER_ASLEEP;
+    w[1]->state = MLT_WORKER_ASLEEP;
+    w[2]->state = MLT_WORKER_AWAKE;
     CHECK(!mlt_job_look_at(job).quiet);
-    w[2]->asleep = MLT_WORKER_ENDED;
+    w[2]->state = MLT_WORKER_ENDED;
     w[0]->sent = 7;
     w[1]->received = 6;
     mlt_job_look look = mlt_job_look_at(job);
@@ -194,12 +194,12 @@ static void test_look(void)
     look = mlt_job_look_at(job);
     CHECK(look.quiet && look.in_flight == 0 && look.epochs == 5);
     mlt_job_wake(w[1]);
-    CHECK(w[1]->asleep == MLT_WORKER_AWAKE && !mlt_job_look_at(job).quiet);
+    CHECK(w[1]->state == MLT_WORKER_AWAKE && !mlt_job_look_at(job).quiet);
     mlt_job_wake(w[2]);
-    CHECK(w[2]->asleep == MLT_WORKER_ENDED);
+    CHECK(w[2]->state == MLT_WORKER_ENDED);
     mlt_job_ask(job);
-    CHECK(w[0]->report_wanted == 1 && w[2]->report_wanted == 1 && w[0]->asleep == MLT_WORKER_AWAKE);
-    w[0]->asleep = w[1]->asleep = w[2]->asleep = MLT_WORKER_ENDED;
+    CHECK(w[0]->report_wanted == 1 && w[2]->report_wanted == 1 && w[0]->state == MLT_WORKER_AWAKE);
+    w[0]->state = w[1]->state = w[2]->state = MLT_WORKER_ENDED;
     CHECK(mlt_job_look_at(job).asleep == 0); // the job is over
     mlt_job_close(job);
     close(fd);
@@ -246,10 +246,10 @@ static void test_hosts(void)
             CHECK(mlt_job_is_here(job, w) == (host_of[w] == host));
         }
         for (uint32_t w = 0; w < job->local_workers; w++)
-            atomic_store(&mlt_job_local_at(job, w)->asleep, MLT_WORKER_LISTENS);
+            atomic_store(&mlt_job_local_at(job, w)->state, MLT_WORKER_LISTENS);
         mlt_job_look look = mlt_job_look_at(job);
         CHECK(look.quiet && look.asleep == locals[host]);
-        atomic_store(&mlt_job_local_at(job, 0)->open, 1);
+        atomic_store(&mlt_job_local_at(job, 0)->wakes_itself, 1);
         CHECK(!mlt_job_look_at(job).quiet);
         mlt_job_close(job);
     }
@@ -304,11 +304,11 @@ static void *play(void *arg)
         mlt_job_wake(p->other);
         while (atomic_load_explicit(p->inbox, memory_order_acquire) < turn) {
             nap += MLT_NAP;
-            atomic_store_explicit(&p->own->asleep, nap, memory_order_relaxed);
+            atomic_store_explicit(&p->own->state, nap, memory_order_relaxed);
             atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_job_wake
             if (atomic_load_explicit(p->inbox, memory_order_acquire) < turn)
-                mlt_os_futex_wait(&p->own->asleep, nap, -1);
-            atomic_store_explicit(&p->own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
+                mlt_os_futex_wait(&p->own->state, nap, -1);
+            atomic_store_explicit(&p->own->state, MLT_WORKER_AWAKE, memory_order_relaxed);
         }
     }
     return NULL;
@@ -335,9 +335,9 @@ static void test_wake(void)
 static void *sleep_once(void *worker)
 {
     mlt_job_worker *own = worker;
-    atomic_store(&own->asleep, MLT_NAP | MLT_WORKER_ASLEEP);
-    while (atomic_load(&own->asleep) != MLT_WORKER_AWAKE)
-        mlt_os_futex_wait(&own->asleep, MLT_NAP | MLT_WORKER_ASLEEP, -1);
+    atomic_store(&own->state, MLT_NAP | MLT_WORKER_ASLEEP);
+    while (atomic_load(&own->state) != MLT_WORKER_AWAKE)
+        mlt_os_futex_wait(&own->state, MLT_NAP | MLT_WORKER_ASLEEP, -1);
     return NULL;
 }
 
@@ -354,7 +354,7 @@ static void test_waker_held_up(void)
     while (mlt_job_sleep_of(w) != MLT_WORKER_ASLEEP)
         mlt_os_yield();
     mlt_os_sleep(5000000); // most likely it is in the futex by now, which does not see the claim
-    atomic_store(&w->asleep, MLT_NAP | MLT_WORKER_ROUSED);
+    atomic_store(&w->state, MLT_NAP | MLT_WORKER_ROUSED);
     CHECK(!mlt_job_look_at(job).quiet);
     mlt_job_wake(w);
     CHECK(pthread_join(sleeper, NULL) == 0);

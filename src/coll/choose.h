@@ -93,7 +93,7 @@ typedef enum mlt_coll_wrapper {
     MLT_WRAP_DELAY,   // waits before it goes on
     MLT_WRAP_CHECK,   // arguments agree on all ranks
     MLT_WRAP_COMBINE, // the ranks of a worker combine first
-    MLT_WRAP_CACHE,   // gets from windows are answered by earlier ones: of ways only (intercept.h)
+    MLT_WRAP_CACHE,   // of interceptors only (intercept.h): earlier gets from a window answer
     MLT_WRAPPERS,
 } mlt_coll_wrapper;
 extern const char *const mlt_coll_wrapper_names[MLT_WRAPPERS]; // "count"
@@ -137,7 +137,7 @@ struct mlt_coll_rulebook {
     mlt_status (*prove)(mlt_coll_rulebook *rulebook, const mlt_coll_alg *alg,
                         const mlt_coll_shape *shape, char *why, size_t why_size);
     // A wrapper of a way (intercept.h) that is a function: false, and a message in why, if it fails.
-    bool (*saw)(mlt_coll_rulebook *rulebook, const struct mlt_intercept_stage *stage,
+    bool (*saw)(mlt_coll_rulebook *rulebook, const struct mlt_intercept_stage *wrapper,
                 const struct mlt_intercept_event *event, struct mlt_intercept_answer *answer,
                 char *why, size_t why_size);
     void (*free)(mlt_coll_rulebook *rulebook);

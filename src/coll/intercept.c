@@ -66,9 +66,9 @@ void mlt_interceptors_tell(mlt_interceptors *interceptors)
 {
     for (uint32_t i = 0; interceptors && i < interceptors->count; i++) {
         mlt_interceptor *interceptor = interceptors->all[i];
-        if (mlt_ctl_path_tells(&interceptor->sum))
-            mlt_ledger_note(interceptors->ledger, &interceptor->sum);
-        mlt_ledger_clear(&interceptor->sum);
+        if (mlt_ctl_path_tells(&interceptor->record))
+            mlt_ledger_note(interceptors->ledger, &interceptor->record);
+        mlt_ledger_clear(&interceptor->record);
     }
 }
 
@@ -77,8 +77,8 @@ void mlt_interceptors_tell(mlt_interceptors *interceptors)
 static bool is_of(const mlt_interceptor *interceptor, mlt_intercept_kind kind, const char *name,
                   uint32_t ranks)
 {
-    return interceptor->kind == kind && interceptor->sum.ranks == ranks &&
-           strncmp(interceptor->sum.comm, name, sizeof interceptor->sum.comm - 1) == 0;
+    return interceptor->kind == kind && interceptor->record.ranks == ranks &&
+           strncmp(interceptor->record.object, name, sizeof interceptor->record.object - 1) == 0;
 }
 
 // The first line of the rule book that fits; NULL: none.
@@ -103,22 +103,24 @@ static mlt_interceptor *add(mlt_interceptors *interceptors, mlt_intercept_kind k
 {
     mlt_interceptor *interceptor = mlt_take(1, sizeof *interceptor);
     interceptor->kind = (uint8_t)kind;
-    interceptor->sum.ranks = ranks;
-    snprintf(interceptor->sum.comm, sizeof interceptor->sum.comm, "%s", name);
+    interceptor->record.ranks = ranks;
+    snprintf(interceptor->record.object, sizeof interceptor->record.object, "%s", name);
     interceptor->spec = find_spec(interceptors->rulebook, kind, name);
     if (interceptor->spec) {
-        mlt_text stack = mlt_text_on(interceptor->sum.stack, sizeof interceptor->sum.stack);
+        mlt_text stack = mlt_text_on(interceptor->record.stack, sizeof interceptor->record.stack);
         for (uint32_t i = 0; i < interceptor->spec->count; i++) {
-            const mlt_intercept_stage *s = &interceptor->spec->stages[i];
-            mlt_coll_name_stage(&stack, i, s->wrapper, s->delay_us);
-            if (s->until_unlock)
+            const mlt_intercept_stage *w = &interceptor->spec->wrappers[i];
+            mlt_coll_name_stage(&stack, i, w->kind, w->delay_us);
+            if (w->until_unlock)
                 mlt_text_add(&stack, " until unlock");
         }
-        snprintf(interceptor->sum.by, sizeof interceptor->sum.by, "%s", interceptor->spec->by);
-        snprintf(interceptor->sum.collective, sizeof interceptor->sum.collective, "%s",
+        snprintf(interceptor->record.by, sizeof interceptor->record.by, "%s",
+                 interceptor->spec->by);
+        snprintf(interceptor->record.collective, sizeof interceptor->record.collective, "%s",
                  mlt_intercept_kind_names[kind]);
-        interceptor->sum.level = MLT_LEVEL_FLAT; // workers 0: no collective
-        mlt_live_sheet_show(interceptors->ledger->shown, &interceptor->sheet, &interceptor->sum, 1);
+        interceptor->record.level = MLT_LEVEL_FLAT; // workers 0: no collective
+        mlt_live_sheet_show(interceptors->ledger->shown, &interceptor->sheet, &interceptor->record,
+                            1);
     }
     interceptors->all =
         mlt_take_more(interceptors->all, interceptors->count + 1ull, sizeof *interceptors->all);
@@ -154,12 +156,12 @@ static void log_line(mlt_interceptors *interceptors, const mlt_intercept_event *
 
 // A user's function; returns how long to wait.
 static uint64_t ask(mlt_interceptors *interceptors, const mlt_interceptor *interceptor,
-                    uint32_t stage, const mlt_intercept_event *event)
+                    const mlt_intercept_stage *wrapper, const mlt_intercept_event *event)
 {
     mlt_intercept_answer answer = {0};
     char why[512] = "";
-    if (!interceptors->rulebook->saw(interceptors->rulebook, &interceptor->spec->stages[stage],
-                                     event, &answer, why, sizeof why))
+    if (!interceptors->rulebook->saw(interceptors->rulebook, wrapper, event, &answer, why,
+                                     sizeof why))
         mlt_fatal("%s of %s, path %s: %s", event->call, event->name, interceptor->spec->by, why);
     if (answer.line[0])
         log_line(interceptors, event, answer.line);
@@ -170,22 +172,22 @@ uint64_t mlt_intercept_pass(mlt_interceptors *interceptors, mlt_intercept_walk *
                             const mlt_intercept_event *event)
 {
     mlt_interceptor *interceptor = walk->interceptor;
-    while (walk->stage < interceptor->spec->count) {
-        const mlt_intercept_stage *s = &interceptor->spec->stages[walk->stage++];
+    while (walk->next < interceptor->spec->count) {
+        const mlt_intercept_stage *w = &interceptor->spec->wrappers[walk->next++];
         uint64_t us = 0;
-        walk->at_cache = s->wrapper == MLT_WRAP_CACHE && walk->gets;
+        walk->at_cache = w->kind == MLT_WRAP_CACHE && walk->can_cache;
         if (walk->at_cache)
             return 0;
-        walk->counts |= s->wrapper == MLT_WRAP_COUNT;
-        walk->traces |= s->wrapper == MLT_WRAP_TRACE;
+        walk->counts |= w->kind == MLT_WRAP_COUNT;
+        walk->traces |= w->kind == MLT_WRAP_TRACE;
         if ((walk->counts || walk->traces) && !walk->since_ns)
             walk->since_ns = (uint64_t)mlt_os_now_ns();
-        if (s->wrapper == MLT_WRAP_DELAY)
-            us = s->delay_us;
-        else if (s->wrapper == MLT_WRAPPERS)
-            us = ask(interceptors, interceptor, walk->stage - 1, event);
+        if (w->kind == MLT_WRAP_DELAY)
+            us = w->delay_us;
+        else if (w->kind == MLT_WRAPPERS)
+            us = ask(interceptors, interceptor, w, event);
         if (us) {
-            mlt_clock_add(&interceptor->sum.time[MLT_TIME_DELAY],
+            mlt_clock_add(&interceptor->record.time[MLT_TIME_DELAY],
                           &(mlt_ctl_clock){1, us * 1000, us * 1000, us * 1000});
             return us * 1000;
         }
@@ -195,7 +197,7 @@ uint64_t mlt_intercept_pass(mlt_interceptors *interceptors, mlt_intercept_walk *
 
 void mlt_intercept_asked(const mlt_intercept_walk *walk, bool hit, uint64_t ns)
 {
-    mlt_clock_add(&walk->interceptor->sum.time[hit ? MLT_TIME_HIT : MLT_TIME_MISS],
+    mlt_clock_add(&walk->interceptor->record.time[hit ? MLT_TIME_HIT : MLT_TIME_MISS],
                   &(mlt_ctl_clock){1, ns, ns, ns});
 }
 
@@ -205,9 +207,9 @@ void mlt_intercept_passed(mlt_interceptors *interceptors, const mlt_intercept_wa
     mlt_interceptor *interceptor = walk->interceptor;
     uint64_t ns = walk->since_ns ? (uint64_t)mlt_os_now_ns() - walk->since_ns : 0;
     if (walk->counts) {
-        interceptor->sum.calls++;
-        interceptor->sum.bytes += event->bytes;
-        mlt_clock_add(&interceptor->sum.time[MLT_TIME_CALL], &(mlt_ctl_clock){1, ns, ns, ns});
+        interceptor->record.calls++;
+        interceptor->record.bytes += event->bytes;
+        mlt_clock_add(&interceptor->record.time[MLT_TIME_CALL], &(mlt_ctl_clock){1, ns, ns, ns});
     }
     if (walk->traces) {
         char line[160];

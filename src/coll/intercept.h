@@ -4,10 +4,10 @@
 //
 //     call --- count --- delay --- function of the user's --- trace --- the operation
 //
-// A rule book names objects by patterns of their names and kinds. The first interceptor that fits an object
-// is its own, and an operation passes its wrappers, the outermost first. An interceptor of another kind of
-// object needs a line of mlt_intercept_kind, and its operations call mlt_intercept_of, mlt_intercept_pass and
-// mlt_intercept_passed.
+// The interceptor of an object is the wrappers around it. A rule book names objects by patterns of their
+// names and kinds. The first interceptor that fits an object is its own, and an operation passes its
+// wrappers, the outermost first. An interceptor of another kind of object needs a line of
+// mlt_intercept_kind, and its operations call mlt_intercept_of, mlt_intercept_pass and mlt_intercept_passed.
 //
 // An object without one pays nothing: callers look at a flag that they look at anyway (in MPI: whether
 // calls go by the detour; of channels: whether one is an ordinary one). A worker has its interceptors for itself; nothing here suspends.
@@ -27,16 +27,17 @@ typedef enum mlt_intercept_kind {
     MLT_INTERCEPT_MESSAGES, // point-to-point calls on a communicator
     MLT_INTERCEPT_WINDOW,   // puts, gets and accumulates
     MLT_INTERCEPT_CHANNEL,  // reads and writes of processes (millet/csp.h)
-    MLT_INTERCEPT_PORT,     // what is sent to one, and received
-    MLT_INTERCEPT_GROUP,    // calls of its members
+    MLT_INTERCEPT_PORT,     // messages of a csp_port; no MPI port
+    MLT_INTERCEPT_GROUP,    // calls on a csp_group
     MLT_INTERCEPT_QUEUE,    // what modules send and take (millet/flow.h)
     MLT_INTERCEPT_KINDS,
 } mlt_intercept_kind;
 extern const char
     *const mlt_intercept_kind_names[MLT_INTERCEPT_KINDS]; // "messages": as in rule books and maps
 
+// A wrapper of an interceptor.
 typedef struct mlt_intercept_stage {
-    uint8_t wrapper;   // mlt_coll_wrapper: COUNT, TRACE, DELAY or CACHE; MLT_WRAPPERS: a function
+    uint8_t kind;      // mlt_coll_wrapper: COUNT, TRACE, DELAY or CACHE; MLT_WRAPPERS: a function
     bool until_unlock; // CACHE: nobody changes what a rank gets before it unlocks
     uint64_t delay_us; // DELAY
     uint64_t room;     // CACHE: bytes that it may take
@@ -45,9 +46,9 @@ typedef struct mlt_intercept_stage {
 
 // A line of a rule book.
 typedef struct mlt_intercept_spec {
-    uint8_t kind;     // mlt_intercept_kind
-    const char *name; // a pattern as of fnmatch
-    const mlt_intercept_stage *stages;
+    uint8_t kind;                        // mlt_intercept_kind
+    const char *name;                    // a pattern as of fnmatch
+    const mlt_intercept_stage *wrappers; // the outermost first
     uint32_t count;
     const char *by; // "my.lua:12"
 } mlt_intercept_spec;
@@ -73,8 +74,8 @@ typedef struct mlt_intercept_answer {
 typedef struct mlt_interceptor {
     const mlt_intercept_spec *spec; // NULL: none, as mlt_intercept_of remembers
     uint8_t kind;                   // mlt_intercept_kind
-    mlt_ctl_path
-        sum; // its name (comm), ranks (0: it has none), wrappers (stack), and what was measured
+    // Its name (object), ranks (0: it has none), wrappers (stack), and what was measured.
+    mlt_ctl_path record;
     mlt_live_sheet sheet;
 } mlt_interceptor;
 
@@ -87,11 +88,11 @@ void mlt_interceptors_tell(
     mlt_interceptors *interceptors); // NULL is allowed. Into the ledger, once
 void mlt_interceptors_free(mlt_interceptors *interceptors); // NULL is allowed
 
-// The calling thread's worker has these (NULL: none) from now on; and which those are.
+// Sets, gets the calling thread's interceptors. NULL: none.
 void mlt_interceptors_enter(mlt_interceptors *interceptors);
 mlt_interceptors *mlt_interceptors_here(void);
 
-// True if objects of that name have one.
+// A rule matches objects of that name.
 bool mlt_intercept_fits(const mlt_interceptors *interceptors, mlt_intercept_kind kind,
                         const char *name);
 // The object's interceptor; NULL: none. It stays until mlt_interceptors_free.
@@ -101,20 +102,19 @@ mlt_interceptor *mlt_intercept_of(mlt_interceptors *interceptors, mlt_intercept_
 // An operation that passes.
 typedef struct mlt_intercept_walk {
     mlt_interceptor *interceptor;
-    uint32_t stage;
+    uint32_t next;       // wrapper
     bool counts, traces; // it has passed a wrapper that does
-    bool gets;           // the caller can ask a cache
-    bool at_cache;       // the turn is that of the wrapper before `stage`, a cache
-    uint64_t since_ns;   // the first that counts or traces
+    bool can_cache;      // the caller can ask a cache
+    bool at_cache;       // it stands at the wrapper before `next`, a cache
+    uint64_t since_ns;   // when it passed the first wrapper that counts or traces
 } mlt_intercept_walk;
 
-// Before the operation: goes on to the next delay and returns how many nanoseconds the caller must
-// wait before it calls again; 0: the operation's turn, or that of a cache (at_cache): one that does
-// not answer calls again. A function of the user's that fails ends the
-// job with a message.
+// Runs the wrappers up to the next wait. Returns the nanoseconds to wait before calling again. 0: do the
+// operation, or, if walk->at_cache, ask the cache; on a miss call again. A function of the user's that
+// fails ends the job with a message.
 uint64_t mlt_intercept_pass(mlt_interceptors *interceptors, mlt_intercept_walk *walk,
                             const mlt_intercept_event *event);
-// A cache that it came to has answered (hit), or not; it took so long.
+// The caller has asked the cache at which the walk stands: hit or miss, and how long that took.
 void mlt_intercept_asked(const mlt_intercept_walk *walk, bool hit, uint64_t ns);
 // After it. Wrappers behind a cache that has answered were not passed.
 void mlt_intercept_passed(mlt_interceptors *interceptors, const mlt_intercept_walk *walk,

@@ -18,11 +18,11 @@ static bool saw(mlt_coll_rulebook *rulebook, const mlt_intercept_stage *stage,
     return true;
 }
 
-static const mlt_intercept_stage all_stages[] = {{.wrapper = MLT_WRAP_COUNT},
-                                                 {.wrapper = MLT_WRAP_DELAY, .delay_us = 20},
-                                                 {.wrapper = MLT_WRAPPERS, .function = 7},
-                                                 {.wrapper = MLT_WRAP_DELAY, .delay_us = 5}},
-                                 count_stage[] = {{.wrapper = MLT_WRAP_COUNT}};
+static const mlt_intercept_stage all_stages[] = {{.kind = MLT_WRAP_COUNT},
+                                                 {.kind = MLT_WRAP_DELAY, .delay_us = 20},
+                                                 {.kind = MLT_WRAPPERS, .function = 7},
+                                                 {.kind = MLT_WRAP_DELAY, .delay_us = 5}},
+                                 count_stage[] = {{.kind = MLT_WRAP_COUNT}};
 static const mlt_intercept_spec specs[] = {
     {MLT_INTERCEPT_MESSAGES, "ha?o", all_stages, 4, "a.lua:1"},
     {MLT_INTERCEPT_WINDOW, "*", count_stage, 1, "a.lua:2"},
@@ -47,7 +47,7 @@ static void check_names(mlt_interceptors *interceptors)
     mlt_interceptor *halo = mlt_intercept_of(interceptors, MLT_INTERCEPT_MESSAGES, "halo", 4);
     CHECK(halo && halo->spec == &specs[0] &&
           halo == mlt_intercept_of(interceptors, MLT_INTERCEPT_MESSAGES, "halo", 4));
-    check_same_text("wrappers", halo->sum.stack, "count, delay 20 us, function, delay 5 us");
+    check_same_text("wrappers", halo->record.stack, "count, delay 20 us, function, delay 5 us");
     CHECK(mlt_intercept_of(interceptors, MLT_INTERCEPT_MESSAGES, "halo", 5) !=
           halo); // another one of that name
     CHECK(mlt_intercept_of(interceptors, MLT_INTERCEPT_WINDOW, "halo", 4)->spec == &specs[1]);
@@ -76,7 +76,7 @@ static void check_walks(mlt_interceptors *interceptors, const mlt_ledger *ledger
     mlt_interceptors_tell(interceptors);
     CHECK(ledger->path_count == 2);
     const mlt_ctl_path *p = &ledger->path[0];
-    check_same_text("name", p->comm, "halo");
+    check_same_text("name", p->object, "halo");
     check_same_text("kind", p->collective, "messages");
     CHECK(p->calls == 2 && p->bytes == 200 && p->ranks == 4 && p->workers == 0);
     CHECK(p->time[MLT_TIME_CALL].n == 2 && p->time[MLT_TIME_DELAY].n == 5);
@@ -95,7 +95,7 @@ static void check_shown(const mlt_live_shown *shown)
     for (const mlt_live_sheet *s = shown->sheets; s; s = s->next, sheets++) {
         CHECK(s->magic == MLT_LIVE_SHEET && *s->place == s);
         for (uint64_t i = 0; i < s->count; i++)
-            calls += strcmp(s->records[i].comm, "halo") == 0 ? s->records[i].calls : 0;
+            calls += strcmp(s->records[i].object, "halo") == 0 ? s->records[i].calls : 0;
     }
     CHECK(calls == 3 && sheets > 3);
 }

@@ -113,7 +113,7 @@ static mlt_ctl_path *path_like(mlt_ledger *l, const mlt_ctl_path *p)
     for (uint32_t i = 0; i < l->path_count; i++) {
         mlt_ctl_path *o = &l->path[i];
         if (o->ranks == p->ranks && o->workers == p->workers && o->level == p->level &&
-            strcmp(o->collective, p->collective) == 0 && strcmp(o->comm, p->comm) == 0 &&
+            strcmp(o->collective, p->collective) == 0 && strcmp(o->object, p->object) == 0 &&
             strcmp(o->by, p->by) == 0 && strcmp(o->stack, p->stack) == 0)
             return o;
     }
@@ -143,11 +143,11 @@ void mlt_ledger_note(mlt_ledger *l, const mlt_ctl_path *sum)
 // Whose calls they are. Its team, as it is at the first call, and its name stay as long as the path.
 static void name_path(const mlt_team *team, mlt_path *path)
 {
-    mlt_ctl_path *p = &path->sum;
+    mlt_ctl_path *p = &path->record;
     p->ranks = team->ranks;
     p->workers = team->workers;
     p->level = level_of(team);
-    put(p->comm, sizeof p->comm, team->name);
+    put(p->object, sizeof p->object, team->name);
     put(p->by, sizeof p->by, path->by);
     put(p->collective, sizeof p->collective, mlt_collective_names[path->collective]);
 }
@@ -155,18 +155,18 @@ static void name_path(const mlt_team *team, mlt_path *path)
 void mlt_ledger_show_path(mlt_ledger *l, const mlt_team *team, mlt_path *path)
 {
     name_path(team, path);
-    mlt_live_sheet_show(path->hidden ? NULL : l->shown, &path->sheet, &path->sum, 1);
+    mlt_live_sheet_show(path->hidden ? NULL : l->shown, &path->sheet, &path->record, 1);
 }
 
 void mlt_ledger_note_path(mlt_ledger *l, const mlt_team *team, mlt_path *path)
 {
     bool timed = false;
     for (int t = 0; t < MLT_TIMES; t++)
-        timed = timed || path->sum.time[t].n;
-    if (path->hidden || (!path->sum.calls && !timed))
+        timed = timed || path->record.time[t].n;
+    if (path->hidden || (!path->record.calls && !timed))
         return;
     name_path(team, path);
-    mlt_ledger_note(l, &path->sum);
+    mlt_ledger_note(l, &path->record);
 }
 
 void mlt_ledger_trace(mlt_ledger *l, const char *line)
@@ -209,7 +209,7 @@ static void say_paths(const mlt_ledger *l)
         const mlt_ctl_clock *c = &p->time[MLT_TIME_CALL];
         if (c->n)
             mlt_log("%s on %s along %s (%s): %llu calls, %llu bytes, mean time %.3f us",
-                    p->collective, p->comm, p->stack, p->by, (unsigned long long)p->calls,
+                    p->collective, p->object, p->stack, p->by, (unsigned long long)p->calls,
                     (unsigned long long)p->bytes, (double)c->sum_ns / (double)c->n / 1e3);
     }
 }

@@ -64,7 +64,7 @@ static mlt_path *path_new(mlt_collective collective, const mlt_coll_stage *stage
             break;
         }
     path->measured = path->traces || path->counts_at < path->count;
-    mlt_text stack = mlt_text_on(path->sum.stack, sizeof path->sum.stack);
+    mlt_text stack = mlt_text_on(path->record.stack, sizeof path->record.stack);
     for (uint32_t i = 0; i < path->count; i++)
         mlt_coll_name_stage(&stack, i, path->stages[i].wrapper, path->stages[i].delay_us);
     return path;
@@ -80,7 +80,7 @@ static void retire(mlt_team *team, mlt_path *path)
 {
     mlt_ledger_note_path(team->ledger, team, path);
     path->stale = true;
-    mlt_ledger_clear(&path->sum);
+    mlt_ledger_clear(&path->record);
     if (!path->busy) {
         path_free(path);
         return;
@@ -146,7 +146,7 @@ void mlt_paths_tell(mlt_team *team)
         if (!path)
             continue;
         mlt_ledger_note_path(team->ledger, team, path);
-        mlt_ledger_clear(&path->sum);
+        mlt_ledger_clear(&path->record);
     }
 }
 
@@ -167,7 +167,7 @@ void mlt_path_drop(mlt_team *team, mlt_path *path)
 
 void mlt_path_note(mlt_path *path, mlt_ctl_time which, uint64_t ns)
 {
-    mlt_clock_add(&path->sum.time[which], &(mlt_ctl_clock){1, ns, ns, ns});
+    mlt_clock_add(&path->record.time[which], &(mlt_ctl_clock){1, ns, ns, ns});
 }
 
 static uint64_t path_bytes_of(const mlt_team *team, const mlt_coll_what *what)
@@ -177,8 +177,8 @@ static uint64_t path_bytes_of(const mlt_team *team, const mlt_coll_what *what)
 
 void mlt_path_count(mlt_path *path, const mlt_team *team, const mlt_coll_what *what, uint64_t ns)
 {
-    path->sum.calls++;
-    path->sum.bytes += path_bytes_of(team, what);
+    path->record.calls++;
+    path->record.bytes += path_bytes_of(team, what);
     mlt_path_note(path, MLT_TIME_CALL, ns);
 }
 

@@ -39,11 +39,11 @@ typedef struct mlt_path {
     uint32_t count;   // of stages
     uint32_t combine; // which stage; count: none, so it is flat
     uint32_t traces_at;
-    uint32_t counts_at; // which stage counts; count: none
-    uint64_t delay_us;  // 0: none
-    uint32_t delays_at; // which stage does; count: none
-    const char *by;     // "my.lua:12"
-    mlt_ctl_path sum;   // what was measured; stack: "count, delay 100 us, combine"
+    uint32_t counts_at;  // which stage counts; count: none
+    uint64_t delay_us;   // 0: none
+    uint32_t delays_at;  // which stage does; count: none
+    const char *by;      // "my.lua:12"
+    mlt_ctl_path record; // what was measured; stack: "count, delay 100 us, combine"
     mlt_live_sheet sheet;
     mlt_coll_stage stages[];
 } mlt_path;

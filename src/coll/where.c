@@ -71,7 +71,7 @@ mlt_coll_hosts *mlt_coll_locate(const mlt_worker *w, uint32_t members,
         mlt_coll_hosts_free(map);
         return NULL;
     }
-    map->crowded = !job->lean;
+    map->crowded = !job->membarrier;
     map->reads = w->reads;
     map->sharing = mlt_coll_sharing(job->local_workers, job->cores);
     map->cores = job->cores;

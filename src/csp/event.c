@@ -80,7 +80,7 @@ void mlt_csp_describe_wait(const mlt_wait *wait, mlt_event *event)
     if (!mlt_csp_self || !w)
         return;
     event->inner = (uint8_t)(1 + w->kind);
-    event->process = mlt_csp_process_number(mlt_csp_self->sched->current);
+    event->csp_process = mlt_csp_process_number(mlt_csp_self->sched->current);
     if (w->kind == MLT_CSP_READ || w->kind == MLT_CSP_WRITE || w->kind == MLT_CSP_REMOTE)
         describe_chan((csp_chan *)w->what, event); // it is const for reports only
     else if (w->kind == MLT_CSP_RECEIVE)
@@ -104,7 +104,7 @@ void mlt_csp_trace_depth(csp_chan *chan)
 void mlt_csp_trace_lifetime(mlt_csp *csp, uint64_t since)
 {
     event_emit(csp, &(mlt_event){.kind = MLT_EVENT_LIVED,
-                                 .process = mlt_csp_process_number(csp->sched->current),
+                                 .csp_process = mlt_csp_process_number(csp->sched->current),
                                  .since = since});
 }
 
@@ -114,5 +114,5 @@ void mlt_csp_trace_poison(csp_chan *chan)
     event_emit(chan->csp,
                &(mlt_event){.kind = MLT_EVENT_POISONED,
                             .thing = (uint32_t)chan->number,
-                            .process = mlt_csp_process_number(chan->csp->sched->current)});
+                            .csp_process = mlt_csp_process_number(chan->csp->sched->current)});
 }

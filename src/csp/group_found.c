@@ -119,7 +119,7 @@ static mlt_team *make_team(mlt_csp *csp, const mlt_team_worker *at, uint32_t wor
         .place = place,
         .at = at,
         .contiguous = true,
-        .crowded = !w->boot->job->lean,
+        .crowded = !w->boot->job->membarrier,
         .sources = sources,
         .name = name,
         .member = "member",

@@ -22,7 +22,7 @@ void mlt_csp_intercept_begin(mlt_csp *csp, mlt_csp_walk *walk, mlt_intercept_kin
     if (!walk->walk.interceptor)
         return;
     walk->event.kind = (uint8_t)kind;
-    walk->event.name = walk->walk.interceptor->sum.comm;
+    walk->event.name = walk->walk.interceptor->record.object;
     walk->event.rank = mlt_csp_rank()->world;
     for (uint64_t ns; (ns = mlt_intercept_pass(interceptors, &walk->walk, &walk->event)) > 0;) {
         csp_time until = csp_now() + (csp_time)ns;

@@ -15,20 +15,22 @@ enum { MOST_THREADS = 8 }; // disks and page caches gain nothing from more
 // so no new jobs, while the threads end.
 static struct {
     pthread_mutex_t life, lock;
-    pthread_cond_t news;
-    mlt_list_node jobs; // of mlt_file_job.node; made with the first line
+    pthread_cond_t work_cond; // a job waits, or the threads are to end
+    pthread_cond_t rung_cond; // the last job of a line is off its thread
+    mlt_list_node jobs;       // of mlt_file_job.node; made with the first line
     uint32_t lines, threads, idle;
     bool ends;
     pthread_t thread[MOST_THREADS];
 } pool = {.life = PTHREAD_MUTEX_INITIALIZER,
           .lock = PTHREAD_MUTEX_INITIALIZER,
-          .news = PTHREAD_COND_INITIALIZER};
+          .work_cond = PTHREAD_COND_INITIALIZER,
+          .rung_cond = PTHREAD_COND_INITIALIZER};
 
-// The worker must not see the job before it is done, nor free it while it is looked at.
-static void finish(mlt_file_job *job)
+// After the exchange the worker may free the job: nothing of it is read from then on. It may even do so
+// before the doorbell rings, as the kernel's reads ring it, too. The line stays: line->in_pool counts
+// the job until the doorbell has rung.
+static void finish(mlt_file_line *line, mlt_file_job *job)
 {
-    mlt_file_line *line = job->line;
-    int ring = line->ring;
     // relaxed: only the order of the exchange below counts
     mlt_file_job *last = atomic_load_explicit(&line->finished, memory_order_relaxed);
     do
@@ -38,7 +40,7 @@ static void finish(mlt_file_job *job)
         memory_order_release, // pairs with the acquire of mlt_file_line_take
         memory_order_relaxed));
     if (!last)
-        mlt_os_ring(ring);
+        mlt_os_ring(line->doorbell);
 }
 
 static void *work(void *unused)
@@ -50,15 +52,18 @@ static void *work(void *unused)
         if (l) {
             pthread_mutex_unlock(&pool.lock);
             mlt_file_job *job = mlt_container_of(l, mlt_file_job, node);
+            mlt_file_line *line = job->line;
             job->run(job);
-            finish(job);
+            finish(line, job);
             pthread_mutex_lock(&pool.lock);
+            if (--line->in_pool == 0)
+                pthread_cond_broadcast(&pool.rung_cond);
             continue;
         }
         if (pool.ends)
             break;
         pool.idle++;
-        pthread_cond_wait(&pool.news, &pool.lock);
+        pthread_cond_wait(&pool.work_cond, &pool.lock);
         pool.idle--;
     }
     pthread_mutex_unlock(&pool.lock);
@@ -79,21 +84,21 @@ static bool add_thread(void)
 
 static void ask_kernel(mlt_file_line *line)
 {
-    line->uring = mlt_file_uring_new(line->ring);
+    line->uring = mlt_file_uring_new(line->doorbell);
     line->kernel = line->uring ? MLT_FILE_KERNEL_READS : MLT_FILE_KERNEL_REFUSES;
 }
 
 mlt_status mlt_file_line_init(mlt_file_line *line)
 {
-    *line = (mlt_file_line){.ring = mlt_os_ring_new()};
-    if (line->ring < 0)
+    *line = (mlt_file_line){.doorbell = mlt_os_ring_new()};
+    if (line->doorbell < 0)
         return MLT_ERR_SYSTEM;
     if (mlt_file_conf.async == MLT_FILE_ASYNC_THREADS)
         line->kernel = MLT_FILE_KERNEL_REFUSES;
     if (mlt_file_conf.async == MLT_FILE_ASYNC_URING)
         ask_kernel(line);
     if (mlt_file_conf.async == MLT_FILE_ASYNC_URING && !line->uring) {
-        mlt_os_close(line->ring);
+        mlt_os_close(line->doorbell);
         return MLT_ERR_UNSUPPORTED;
     }
     pthread_mutex_lock(&pool.life);
@@ -107,7 +112,7 @@ static void end_threads(void)
 {
     pthread_mutex_lock(&pool.lock);
     pool.ends = true;
-    pthread_cond_broadcast(&pool.news);
+    pthread_cond_broadcast(&pool.work_cond);
     pthread_mutex_unlock(&pool.lock);
     for (uint32_t i = 0; i < pool.threads; i++)
         pthread_join(pool.thread[i], NULL);
@@ -118,16 +123,20 @@ static void end_threads(void)
 void mlt_file_line_fini(mlt_file_line *line)
 {
     mlt_assert(line->open == 0);
+    pthread_mutex_lock(&pool.lock);
+    while (line->in_pool > 0) // a thread has yet to ring the doorbell
+        pthread_cond_wait(&pool.rung_cond, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
     pthread_mutex_lock(&pool.life);
     if (--pool.lines == 0)
         end_threads();
     pthread_mutex_unlock(&pool.life);
     if (line->uring)
         mlt_file_uring_free(line->uring);
-    mlt_os_close(line->ring);
+    mlt_os_close(line->doorbell);
 }
 
-static bool give_kernel(mlt_file_line *line, mlt_file_job *job)
+static bool submit_uring(mlt_file_line *line, mlt_file_job *job)
 {
     if (!job->read.access)
         return false;
@@ -140,24 +149,26 @@ static bool give_thread(mlt_file_line *line, mlt_file_job *job)
 {
     job->line = line;
     pthread_mutex_lock(&pool.lock);
-    bool fits = pool.idle > 0 || pool.threads == MOST_THREADS || add_thread() || pool.threads > 0;
-    if (fits) {
+    bool has_thread =
+        pool.idle > 0 || pool.threads == MOST_THREADS || add_thread() || pool.threads > 0;
+    if (has_thread) {
+        line->in_pool++;
         mlt_list_push_back(&pool.jobs, &job->node);
-        pthread_cond_signal(&pool.news);
+        pthread_cond_signal(&pool.work_cond);
     }
     pthread_mutex_unlock(&pool.lock);
-    return fits;
+    return has_thread;
 }
 
 bool mlt_file_give(mlt_file_line *line, mlt_file_job *job)
 {
-    bool given = give_kernel(line, job) || give_thread(line, job);
+    bool given = submit_uring(line, job) || give_thread(line, job);
     line->open += given;
     return given;
 }
 
 // What the kernel leaves undone is a thread's; if there is none, the worker itself must wait.
-static void take_kernel(mlt_file_line *line)
+static void reap_uring(mlt_file_line *line)
 {
     mlt_file_read *read;
     while (line->uring && (read = mlt_file_uring_take(line->uring))) {
@@ -173,8 +184,8 @@ static void take_kernel(mlt_file_line *line)
 
 void mlt_file_line_take(mlt_file_line *line)
 {
-    mlt_os_hush(line->ring);
-    take_kernel(line);
+    mlt_os_hush(line->doorbell);
+    reap_uring(line);
     // acquire: pairs with finish
     mlt_file_job *job = atomic_exchange_explicit(&line->finished, NULL, memory_order_acquire);
     while (job) {

@@ -2,9 +2,9 @@
 // Jobs that may block, done by threads of the process or by the kernel, and told to the worker that
 // gave them.
 //
-//     worker: give ──> queue of the process ──> a thread runs it ──> line of the worker ──> ring
-//                └──> a short read: the kernel does it (file/uring.h) ─────────────────────> ring
-//     worker: the ring can be read ──> mlt_file_line_take: `done` of each job, on the worker's thread
+//     worker: give ──> queue of the process ──> a thread runs it ──> line of the worker ──> doorbell
+//                └──> a short read: the kernel does it (file/uring.h) ─────────────────────> doorbell
+//     worker: the doorbell can be read ──> mlt_file_line_take: `done` of each job, on the worker's thread
 //
 // A line is a worker's: it gives jobs and takes them back, in any order. Threads are made when jobs
 // wait and no thread is idle, up to a number; they end when the last line of the process is freed.
@@ -39,8 +39,10 @@ typedef enum mlt_file_kernel {
 } mlt_file_kernel;
 
 struct mlt_file_line {
-    int ring;                         // can be read when something is done (os/file.h)
-    uint32_t open;                    // jobs given and not taken back; the worker's thread's
+    int doorbell;  // can be read when something is done (os/file.h)
+    uint32_t open; // jobs given and not taken back; the worker's thread's
+    uint32_t
+        in_pool; // jobs in the queue, or whose thread still uses the line; under the pool's lock
     _Atomic(mlt_file_job *) finished; // the last one first
     mlt_file_kernel kernel;           // the worker's thread's, as is:
     mlt_file_uring *uring;            // MLT_FILE_KERNEL_READS

@@ -2,10 +2,15 @@
 // Jobs of several lines, each used by a thread of its own: every one is run once and told once, to
 // the line that gave it; the threads end with the last line and begin again. A third of them are short
 // reads, which the kernel does instead if it may: then they are told without having been run.
+// A line whose last job's thread is slow to ring its doorbell keeps the descriptor until that is done.
 #include "file/pool.h"
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/unit_test.h"
 #include "file/settings.h"
@@ -86,8 +91,8 @@ static void *use(void *unused)
                 mlt_file_line_take(&line);
         }
         while (line.open > 0) {
-            struct pollfd ring = {.fd = line.ring, .events = POLLIN};
-            CHECK(poll(&ring, 1, -1) == 1);
+            struct pollfd doorbell = {.fd = line.doorbell, .events = POLLIN};
+            CHECK(poll(&doorbell, 1, -1) == 1);
             mlt_file_line_take(&line);
         }
         for (int i = 0; i < JOBS; i++)
@@ -95,6 +100,38 @@ static void *use(void *unused)
         mlt_file_line_fini(&line);
     }
     return NULL;
+}
+
+// Instead of libc's, for this whole program: mlt_os_ring is slow if the test wants it.
+static atomic_bool slow, ringing;
+
+ssize_t write(int to, const void *data, size_t bytes)
+{
+    if (!atomic_load(&slow))
+        return syscall(SYS_write, to, data, bytes);
+    atomic_store(&ringing, true);
+    CHECK(usleep(100000) == 0);
+    ssize_t written = syscall(SYS_write, to, data, bytes);
+    atomic_store(&ringing, false);
+    return written;
+}
+
+// The other line keeps the threads alive, so nobody waits for their end.
+static void free_while_it_rings(void)
+{
+    mlt_file_line other, line;
+    job j = {.job = {.run = run, .done = done}};
+    CHECK(mlt_file_line_init(&other) == MLT_OK && mlt_file_line_init(&line) == MLT_OK);
+    atomic_store(&slow, true);
+    CHECK(mlt_file_give(&line, &j.job));
+    while (!atomic_load(&ringing))
+        CHECK(sched_yield() == 0);
+    mlt_file_line_take(&line); // as if the kernel had rung
+    CHECK(j.done == 1 && line.open == 0);
+    mlt_file_line_fini(&line);
+    CHECK(!atomic_load(&ringing));
+    atomic_store(&slow, false);
+    mlt_file_line_fini(&other);
 }
 
 static void use_all(void)
@@ -117,6 +154,7 @@ int main(void)
         data[i] = byte_at(i);
     CHECK(mlt_os_file_write(fd, data, SIZE, 0, &moved) == 0);
     use_all();
+    free_while_it_rings();
     mlt_file_conf.async = MLT_FILE_ASYNC_THREADS;
     use_all();
     CHECK(mlt_os_file_close(fd) == 0);

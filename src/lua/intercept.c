@@ -12,7 +12,7 @@
 enum { MOST_US = 60000000 }; // a minute
 
 typedef struct seeing { // for the protected call
-    const mlt_intercept_stage *stage;
+    const mlt_intercept_stage *wrapper;
     const mlt_intercept_event *event;
     mlt_intercept_answer *answer;
 } seeing;
@@ -39,7 +39,7 @@ static int protected_see(lua_State *L)
 {
     seeing *s = lua_touserdata(L, 1);
     char text[80];
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->stage->function);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->wrapper->function);
     push_event(L, s->event);
     lua_call(L, 1, 2);
     double us = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
@@ -56,10 +56,10 @@ static int protected_see(lua_State *L)
     return 0;
 }
 
-bool mlt_lua_saw(mlt_coll_rulebook *base, const mlt_intercept_stage *stage,
+bool mlt_lua_saw(mlt_coll_rulebook *base, const mlt_intercept_stage *wrapper,
                  const mlt_intercept_event *event, mlt_intercept_answer *answer, char *why,
                  size_t why_size)
 {
-    seeing s = {stage, event, answer};
+    seeing s = {wrapper, event, answer};
     return mlt_lua_rulebook_run((mlt_lua_rulebook *)base, protected_see, &s, why, why_size);
 }

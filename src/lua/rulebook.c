@@ -170,7 +170,7 @@ static void free_rulebook(mlt_coll_rulebook *base)
     for (uint32_t i = 0; i < rulebook->paths_count; i++)
         free((mlt_coll_stage *)rulebook->paths[i].stages);
     for (uint32_t i = 0; i < rulebook->interceptors_count; i++)
-        free((mlt_intercept_stage *)rulebook->interceptors[i].stages);
+        free((mlt_intercept_stage *)rulebook->interceptors[i].wrappers);
     for (size_t i = 0; i < rulebook->texts.size; i++)
         free(rulebook->texts.rows[i].owner);
     mlt_name_table_free(&rulebook->texts);

@@ -13,7 +13,7 @@
 #include "goal/text/text.h"
 #include "lua/rulebook_int.h"
 
-enum { RULEBOOK_READ_SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MOST_STAGES = 64 };
+enum { RULEBOOK_READ_SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MOST_WRAPPERS = 64 };
 
 // ---- tables with known keys. The table is at `index`; `what` is whose it is ("rule").
 
@@ -420,24 +420,24 @@ static int l_algorithm(lua_State *L)
 // ---- path
 
 // What a cache is given: {"cache", keep = "unlock", bytes = 65536}.
-static void read_cache(lua_State *L, int table, mlt_intercept_stage *stage)
+static void read_cache(lua_State *L, int table, mlt_intercept_stage *wrapper)
 {
     const char *keep = text_field(L, table, "path", "keep");
     if (keep && strcmp(keep, "unlock") != 0)
         luaL_error(L, "path: a cache takes keep = \"unlock\", not \"%s\"", keep);
-    stage->until_unlock = keep != NULL;
+    wrapper->until_unlock = keep != NULL;
     uint64_t room = number_field(L, table, "path", "bytes", UINT32_MAX);
-    stage->room = room ? room : stage->room;
+    wrapper->room = room ? room : wrapper->room;
 }
 
-// The stage at the top of the stack: "count" or {"delay", us = 100}.
-static mlt_intercept_stage read_stage(lua_State *L)
+// The wrapper at the top of the stack: "count" or {"delay", us = 100}.
+static mlt_intercept_stage read_wrapper(lua_State *L)
 {
     static const char *const keys[] = {"us", "keep", "bytes"};
     enum { CACHE_ROOM = 1 << 20 };
     char text[80];
     bool table = lua_istable(L, -1);
-    mlt_intercept_stage stage = {.wrapper = 0, .room = CACHE_ROOM};
+    mlt_intercept_stage wrapper = {.kind = 0, .room = CACHE_ROOM};
     if (table) {
         check_keys(L, -1, "path", keys, 3, true);
         lua_rawgeti(L, -1, 1);
@@ -447,25 +447,25 @@ static mlt_intercept_stage read_stage(lua_State *L)
         luaL_error(L, "path: a wrapper is a name or {name, ...}, not %s",
                    mlt_lua_shown(L, -1, text));
     const char *name = lua_tostring(L, -1);
-    while (stage.wrapper < MLT_WRAPPERS && strcmp(mlt_coll_wrapper_names[stage.wrapper], name) != 0)
-        stage.wrapper++;
-    if (stage.wrapper == MLT_WRAPPERS) {
+    while (wrapper.kind < MLT_WRAPPERS && strcmp(mlt_coll_wrapper_names[wrapper.kind], name) != 0)
+        wrapper.kind++;
+    if (wrapper.kind == MLT_WRAPPERS) {
         char nearest[200];
         mlt_coll_nearest(name, strlen(name), mlt_coll_wrapper_names, MLT_WRAPPERS, nearest,
                          sizeof nearest);
         luaL_error(L, "path: there is no wrapper '%s'%s", name, nearest);
     }
     lua_pop(L, 1);
-    stage.delay_us = table ? number_field(L, lua_absindex(L, -1), "path", "us", UINT32_MAX) : 0;
-    if ((stage.wrapper == MLT_WRAP_DELAY) != (stage.delay_us > 0))
-        luaL_error(L, stage.delay_us ? "path: only delay takes us"
-                                     : "path: a delay says how long: {\"delay\", us = 100}");
-    if (table && stage.wrapper == MLT_WRAP_CACHE)
-        read_cache(L, lua_absindex(L, -1), &stage);
+    wrapper.delay_us = table ? number_field(L, lua_absindex(L, -1), "path", "us", UINT32_MAX) : 0;
+    if ((wrapper.kind == MLT_WRAP_DELAY) != (wrapper.delay_us > 0))
+        luaL_error(L, wrapper.delay_us ? "path: only delay takes us"
+                                       : "path: a delay says how long: {\"delay\", us = 100}");
+    if (table && wrapper.kind == MLT_WRAP_CACHE)
+        read_cache(L, lua_absindex(L, -1), &wrapper);
     else if (table && (text_field(L, lua_absindex(L, -1), "path", "keep") ||
                        number_field(L, lua_absindex(L, -1), "path", "bytes", UINT32_MAX)))
         luaL_error(L, "path: only cache takes keep and bytes");
-    return stage;
+    return wrapper;
 }
 
 // Why `check`, which compares what all ranks of a call say, is none of theirs.
@@ -494,42 +494,43 @@ static const char *no_combine(mlt_intercept_kind kind)
                                        : "operations of several ranks do not become one";
 }
 
-// The stage of a way at the top of the stack, which stays there: as read_stage, or a function.
-static mlt_intercept_stage read_interceptor_stage(lua_State *L, mlt_intercept_kind kind)
+// The wrapper of an interceptor at the top of the stack, which stays there: as read_wrapper, or a function.
+static mlt_intercept_stage read_interceptor_wrapper(lua_State *L, mlt_intercept_kind kind)
 {
     if (lua_isfunction(L, -1)) {
         lua_pushvalue(L, -1);
-        return (mlt_intercept_stage){.wrapper = MLT_WRAPPERS,
+        return (mlt_intercept_stage){.kind = MLT_WRAPPERS,
                                      .function = luaL_ref(L, LUA_REGISTRYINDEX)};
     }
-    mlt_intercept_stage stage = read_stage(L);
-    if (stage.wrapper == MLT_WRAP_CACHE && no_cache[kind])
+    mlt_intercept_stage wrapper = read_wrapper(L);
+    if (wrapper.kind == MLT_WRAP_CACHE && no_cache[kind])
         luaL_error(L, "path: cache stands around windows only: %s", no_cache[kind]);
-    if (stage.wrapper == MLT_WRAP_CHECK || stage.wrapper == MLT_WRAP_COMBINE)
+    if (wrapper.kind == MLT_WRAP_CHECK || wrapper.kind == MLT_WRAP_COMBINE)
         luaL_error(L, "path: %s stands around collective calls only: %s",
-                   mlt_coll_wrapper_names[stage.wrapper],
-                   stage.wrapper == MLT_WRAP_CHECK ? no_check[kind] : no_combine(kind));
-    return stage;
+                   mlt_coll_wrapper_names[wrapper.kind],
+                   wrapper.kind == MLT_WRAP_CHECK ? no_check[kind] : no_combine(kind));
+    return wrapper;
 }
 
 // The wrappers of the path at 1, those of calls (kind -1) or of other objects. Returns how many.
-static uint32_t read_stages(lua_State *L, int kind, mlt_intercept_stage stages[MOST_STAGES])
+static uint32_t read_wrappers(lua_State *L, int kind, mlt_intercept_stage wrappers[MOST_WRAPPERS])
 {
     size_t count = lua_rawlen(L, 1);
-    if (count < 1 || count > MOST_STAGES)
-        luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
+    if (count < 1 || count > MOST_WRAPPERS)
+        luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_WRAPPERS);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)i + 1);
-        stages[i] = kind < 0 ? read_stage(L) : read_interceptor_stage(L, (mlt_intercept_kind)kind);
-        bool cache = stages[i].wrapper == MLT_WRAP_CACHE;
+        wrappers[i] =
+            kind < 0 ? read_wrapper(L) : read_interceptor_wrapper(L, (mlt_intercept_kind)kind);
+        bool cache = wrappers[i].kind == MLT_WRAP_CACHE;
         if (kind < 0 && cache)
             luaL_error(L, "path: cache stands around windows only: %s", no_cache_of_calls);
         for (size_t j = 0; j < i; j++)
-            if (stages[i].wrapper == stages[j].wrapper && (kind < 0 || cache))
+            if (wrappers[i].kind == wrappers[j].kind && (kind < 0 || cache))
                 luaL_error(L,
                            cache ? "path: %s comes twice: the second would never be asked"
                                  : "path: %s comes twice",
-                           mlt_coll_wrapper_names[stages[i].wrapper]);
+                           mlt_coll_wrapper_names[wrappers[i].kind]);
         lua_pop(L, 1);
     }
     return (uint32_t)count;
@@ -555,16 +556,16 @@ static int read_interceptor(lua_State *L)
         kind++;
     const char *name = text_field(L, 1, "path", mlt_intercept_kind_names[kind]);
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
-    mlt_intercept_stage stages[MOST_STAGES];
-    uint32_t count = read_stages(L, (int)kind, stages);
+    mlt_intercept_stage wrappers[MOST_WRAPPERS];
+    uint32_t count = read_wrappers(L, (int)kind, wrappers);
     mlt_intercept_stage *own = mlt_take(count, sizeof *own);
-    memcpy(own, stages, count * sizeof *own);
+    memcpy(own, wrappers, count * sizeof *own);
     rulebook->interceptors = mlt_take_more(rulebook->interceptors, rulebook->interceptors_count + 1,
                                            sizeof *rulebook->interceptors);
     rulebook->interceptors[rulebook->interceptors_count++] =
         (mlt_intercept_spec){.kind = (uint8_t)kind,
                              .name = mlt_lua_keep(rulebook, name),
-                             .stages = own,
+                             .wrappers = own,
                              .count = count,
                              .by = mlt_lua_place(rulebook, line_of(L))};
     return 0;
@@ -576,7 +577,7 @@ static int l_path(lua_State *L)
                                        "channel", "port", "group",    "queue"};
     _Static_assert(MLT_INTERCEPT_KINDS == 6, "keys has their names");
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
-    mlt_intercept_stage stages[MOST_STAGES];
+    mlt_intercept_stage wrappers[MOST_WRAPPERS];
     char text[80];
     open_only(L, "path");
     if (lua_gettop(L) != 1 || !lua_istable(L, 1))
@@ -586,12 +587,12 @@ static int l_path(lua_State *L)
         return read_interceptor(L);
     mlt_coll_path path = {.collective = coll_field(L, 1, "path", true)};
     const char *comm = text_field(L, 1, "path", "comm");
-    uint32_t count = read_stages(L, -1, stages);
+    uint32_t count = read_wrappers(L, -1, wrappers);
     path.comm = comm ? mlt_lua_keep(rulebook, comm) : NULL;
     path.by = mlt_lua_place(rulebook, line_of(L));
     mlt_coll_stage *own = mlt_take(count, sizeof *own);
     for (uint32_t i = 0; i < count; i++)
-        own[i] = (mlt_coll_stage){.wrapper = stages[i].wrapper, .delay_us = stages[i].delay_us};
+        own[i] = (mlt_coll_stage){.wrapper = wrappers[i].kind, .delay_us = wrappers[i].delay_us};
     path.stages = own;
     path.count = count;
     rulebook->paths =

@@ -32,11 +32,11 @@ static mlt_intercept_call intercept_begin(mlt_rank *me, mlt_intercept_kind kind,
 {
     mlt_intercept_call c = {
         .walk = {.interceptor = mlt_intercept_of(interceptors_of(me), kind, name, ranks),
-                 .gets = gets}};
+                 .can_cache = gets}};
     if (!c.walk.interceptor)
         return c;
     c.event = (mlt_intercept_event){.kind = (uint8_t)kind,
-                                    .name = c.walk.interceptor->sum.comm,
+                                    .name = c.walk.interceptor->record.object,
                                     .call = mlt_fn_name(fn),
                                     .rank = me->world,
                                     .peer = call->peer,

@@ -175,7 +175,7 @@ void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call)
     uint64_t now = mlt_arch_cycles();
     mlt_trace_like like =
         mlt_trace_like_of(call->bytes, (uint32_t)me->world, call->peer, call->tag, call->context,
-                          fn, call->how, MLT_TRACE_CALL | call->beside);
+                          fn, call->how, MLT_TRACE_CALL | call->did);
     mlt_trace_note_like(w->tracer, &like, now, now - call->begin);
 }
 
@@ -195,7 +195,7 @@ static const uint8_t kinds[MLT_EVENTS] = {
 static bool is_of_call(const mlt_mpi_worker *w, const mlt_rank *rank, const mlt_event *event)
 {
     const mlt_trace_call *call = w->call;
-    return call && call->rank == rank && !call->beside && call->tag == event->tag &&
+    return call && call->rank == rank && !call->did && call->tag == event->tag &&
            call->context == event->context && call->bytes == event->bytes &&
            (event->kind == MLT_EVENT_SENT || event->kind == MLT_EVENT_POSTED);
 }
@@ -210,7 +210,6 @@ static int32_t world_peer(const mlt_rank *rank, const mlt_event *event)
                : event->peer;
 }
 
-// A process of the rank has waited, or the rank itself, for something of csp or flow.
 // Names of processes at queues, told once each. A bit for each process of each of the first workers:
 // where two share one, only the first has a name.
 enum { NAMED_WORKERS = 16, NAMED_PROCESSES = 4096 };
@@ -250,6 +249,7 @@ static void want_name(const mlt_worker *worker, uint32_t process)
         name_process(worker, process);
 }
 
+// A process of csp has waited, or the rank itself, for something of csp or flow.
 static void note_inner(mlt_tracer *tracer, const mlt_rank *rank, const mlt_event *event)
 {
     mlt_csp_wait_kind what = (mlt_csp_wait_kind)(event->inner - 1);
@@ -257,13 +257,13 @@ static void note_inner(mlt_tracer *tracer, const mlt_rank *rank, const mlt_event
                   : what == MLT_CSP_UPPER ? ROOM_ELSEWHERE
                   : what == MLT_CSP_WRITE ? ROOM
                                           : ELEMENT;
-    if (event->queue && event->process && rank)
-        want_name(rank->worker, event->process);
-    note_since(tracer, rank, event->since, event->held, (int32_t)event->process,
+    if (event->queue && event->csp_process && rank)
+        want_name(rank->worker, event->csp_process);
+    note_since(tracer, rank, event->since, event->held, (int32_t)event->csp_process,
                (int32_t)event->thing, 0, how, event->queue ? MLT_TRACE_FLOW : MLT_TRACE_CSP);
 }
 
-// Its number; 0: the fiber is a rank's own.
+// Number of the CSP process; 0: the fiber is a rank's own.
 static int32_t traced_process(const mlt_fiber *fiber)
 {
     mlt_process_label label;
@@ -283,7 +283,7 @@ static void note_window(mlt_tracer *tracer, const mlt_rank *rank, const mlt_even
                (uint8_t)(event->inner - 1), MLT_TRACE_WINDOW);
 }
 
-void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t process)
+void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t csp_process)
 {
     const mlt_sched *sched = rank->worker->sched;
     mlt_mpi_worker *w = rank->worker->mpi;
@@ -291,7 +291,7 @@ void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t process)
     const mlt_rank *ran = sched->before ? sched->before->user : NULL;
     if (woken < parked || mlt_arch_cycles() - woken < w->brief_ticks)
         return;
-    note_since(w->tracer, rank, woken, 0, ran ? ran->world : -1, (int32_t)process, 0, 0,
+    note_since(w->tracer, rank, woken, 0, ran ? ran->world : -1, (int32_t)csp_process, 0, 0,
                MLT_TRACE_READY);
 }
 
@@ -302,8 +302,8 @@ static void note_goes_on(mlt_tracer *tracer, mlt_rank *rank, const mlt_event *ev
     else if (event->inner)
         note_inner(tracer, rank, event);
     if (rank && !rank->worker->sched->solo)
-        mlt_mpi_trace_ready(rank, event->since, event->process);
-    if (!event->process) // processes of a rank may wait while others of it run
+        mlt_mpi_trace_ready(rank, event->since, event->csp_process);
+    if (!event->csp_process) // processes of a rank may wait while others of it run
         note_since(tracer, rank, event->since, 0, world_peer(rank, event), event->tag,
                    event->context, event->how, MLT_TRACE_WAIT);
 }
@@ -335,15 +335,15 @@ static bool note_other(const mlt_worker *worker, mlt_rank *rank, const mlt_event
         tell_channel(worker, event);
         return true;
     case MLT_EVENT_LIVED:
-        want_name(worker, event->process);
-        note_since(tracer, rank, event->since, 0, (int32_t)event->process, 0, 0, LIFE,
+        want_name(worker, event->csp_process);
+        note_since(tracer, rank, event->since, 0, (int32_t)event->csp_process, 0, 0, LIFE,
                    MLT_TRACE_FLOW);
         return true;
     case MLT_EVENT_DEPTH:
         note_since(tracer, rank, 0, event->held, -1, (int32_t)event->thing, 0, 0, MLT_TRACE_DEPTH);
         return true;
     case MLT_EVENT_POISONED:
-        note_since(tracer, rank, 0, 0, (int32_t)event->process, (int32_t)event->thing, 0, 0,
+        note_since(tracer, rank, 0, 0, (int32_t)event->csp_process, (int32_t)event->thing, 0, 0,
                    MLT_TRACE_POISONED);
         return true;
     default:
@@ -358,7 +358,7 @@ void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *even
         return;
     int32_t peer = world_peer(rank, event);
     if (is_of_call(w, rank, event)) {
-        w->call->beside = event->kind == MLT_EVENT_SENT ? MLT_NOTE_SENT : MLT_NOTE_POSTED;
+        w->call->did = event->kind == MLT_EVENT_SENT ? MLT_NOTE_SENT : MLT_NOTE_POSTED;
         w->call->how = event->how;
         w->call->peer = peer;
         return;

@@ -31,11 +31,14 @@ typedef struct mlt_trace_call {
     uint64_t bytes;
     int32_t peer, tag;
     uint32_t context;
-    uint8_t beside, how; // what it did beside (trace/note.h)
+    // MLT_NOTE_SENT, MLT_NOTE_POSTED or 0: the message event merged into it (trace/note.h).
+    uint8_t did;
+    uint8_t how; // of that event
     const mlt_rank *rank;
 } mlt_trace_call;
 
-// It has begun, and its arguments are there: what it tells may become part of it.
+// Start of a call, arguments filled in. The first message event that it causes is merged into the call's
+// own record.
 static inline void mlt_mpi_trace_opens(mlt_rank *me, mlt_trace_call *call)
 {
     mlt_mpi_worker *w = me ? me->worker->mpi : NULL;
@@ -45,10 +48,11 @@ static inline void mlt_mpi_trace_opens(mlt_rank *me, mlt_trace_call *call)
     w->call = call;
 }
 
-// The calling fiber was parked at that time and goes on: notes if it could have done so earlier.
-// process: its number; 0: the rank itself.
-void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t process);
+// A parked fiber goes on: records how long it was runnable before it ran. csp_process: number of the CSP
+// process; 0: the rank's own fiber.
+void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t csp_process);
 
+// End of a call: writes its record.
 void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call);
 
 // Whether a call of that rank, which goes by the detour, does so for a trace and nothing else.

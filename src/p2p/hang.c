@@ -17,7 +17,6 @@ enum {
     MOST_OPERATIONS = MLT_WORKER_PARTS,
     BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait),
     MOST_HELD = 3, // messages of a rank that are told
-    CONTEXTS = 8,  // of a communicator; the first is that of the program's own messages
 };
 
 typedef struct batch {
@@ -239,7 +238,8 @@ static void add_held(batch *b, const mlt_rank *rank)
     const mlt_list_node *all = &rank->unexpected.all;
     for (const mlt_list_node *l = all->next; l && l != all && told < MOST_HELD; l = l->next) {
         const mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
-        if (msg->context % CONTEXTS != 0 || msg->context > MLT_CONTEXT_ABROAD_LAST)
+        // The first context of a communicator is that of the program's own messages.
+        if (msg->context % MLT_CONTEXTS != 0 || msg->context > MLT_CONTEXT_ABROAD_LAST)
             continue;
         mlt_ctl_wait *out = next_wait(b, rank);
         out->kind = MLT_WAIT_HELD;

@@ -145,7 +145,7 @@ static void close_pipes(void)
         close(pipes[i / 2][i % 2]);
 }
 
-// cores: 2: workers spin before they sleep, and the job is lean; 1: they sleep at once.
+// cores: 2: workers spin before they sleep, and the job has membarrier; 1: they sleep at once.
 static void test_game(uint32_t cores, const char *policy, uint32_t count)
 {
     test_job g;
@@ -194,8 +194,8 @@ static void test_launcher(void)
     while (!is_asleep(g.job, 0, MLT_WORKER_LISTENS) || !is_asleep(g.job, 1, MLT_WORKER_ASLEEP))
         mlt_os_yield();
     CHECK(!mlt_job_look_at(g.job).quiet);
-    CHECK(atomic_load(&mlt_job_worker_at(g.job, 0)->open) == 1);
-    CHECK(atomic_load(&mlt_job_worker_at(g.job, 1)->open) == 0);
+    CHECK(atomic_load(&mlt_job_worker_at(g.job, 0)->wakes_itself) == 1);
+    CHECK(atomic_load(&mlt_job_worker_at(g.job, 1)->wakes_itself) == 0);
     // Asked for a report, both answer, and sleep again.
     mlt_job_ask(g.job);
     for (uint32_t i = 0; i < 2; i++)
@@ -204,7 +204,7 @@ static void test_launcher(void)
     CHECK(write(pipes[0][1], "x", 1) == 1);
     // Then 0 waits for a message, and 1 for time: still not quiet.
     while (!is_asleep(g.job, 0, MLT_WORKER_ASLEEP) || !is_asleep(g.job, 1, MLT_WORKER_ASLEEP) ||
-           atomic_load(&mlt_job_worker_at(g.job, 1)->open) != 1)
+           atomic_load(&mlt_job_worker_at(g.job, 1)->wakes_itself) != 1)
         mlt_os_yield();
     CHECK(!mlt_job_look_at(g.job).quiet);
     atomic_store(&seen, 1);
@@ -264,7 +264,7 @@ static void deaf(void *rank)
         CHECK(receive_value(me, 1) == 5);
     } else {
         mlt_job_worker *other = mlt_job_worker_at(me->worker->boot->job, 0);
-        while (mlt_job_sleep_of(other) != MLT_WORKER_ASLEEP || !atomic_load(&other->open))
+        while (mlt_job_sleep_of(other) != MLT_WORKER_ASLEEP || !atomic_load(&other->wakes_itself))
             nap(me, 1000000);
         CHECK(write(pipes[0][1], "x", 1) == 1);
         send_value(me, 5, 0);

@@ -162,7 +162,7 @@ static MLT_INLINE bool mlt_now_into_ring(mlt_worker *w, mlt_peer *peer, const vo
     mlt_ring_publish(tx, slot); // what else there is to do can wait, the receiver cannot
     w->wire->sent++;
     mlt_worker_count_message(w, (mlt_distance)peer->distance, e.bytes, true);
-    if (MLT_UNLIKELY(mlt_ring_is_cold(tx, w->wire->lean)))
+    if (MLT_UNLIKELY(mlt_ring_is_cold(tx, w->wire->membarrier)))
         mlt_wire_notify(w->wire, peer);
     return true;
 }

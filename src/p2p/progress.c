@@ -318,7 +318,7 @@ static void block_for_hosts(mlt_worker *w)
 {
     const mlt_job_worker *own = w->wire->own;
     while (!mlt_io_block(w->sched, PATROL_NS) &&
-           atomic_load_explicit(&own->asleep, memory_order_relaxed) == w->wire->nap)
+           atomic_load_explicit(&own->state, memory_order_relaxed) == w->wire->nap)
         w->wire->over->patrol(w->wire);
 }
 
@@ -347,9 +347,9 @@ static void block(mlt_worker *w, mlt_job_worker_sleep how, bool waits, bool host
         int64_t patience = w->sched->io ? mlt_io_patience(w->sched) : MLT_OS_FOREVER;
         if ((hosts || mlt_io_watches(w->sched)) && (patience < 0 || patience > DEAF_NS))
             patience = DEAF_NS;
-        mlt_os_futex_wait(&own->asleep, w->wire->nap, patience);
+        mlt_os_futex_wait(&own->state, w->wire->nap, patience);
     } else {
-        mlt_os_futex_wait(&own->asleep, w->wire->nap, MLT_OS_FOREVER);
+        mlt_os_futex_wait(&own->state, w->wire->nap, MLT_OS_FOREVER);
     }
     count_asleep(w, for_messages, false);
 }
@@ -358,7 +358,7 @@ static void block(mlt_worker *w, mlt_job_worker_sleep how, bool waits, bool host
 static bool nap(mlt_worker *w, mlt_job_worker_sleep how, int64_t timeout_ns)
 {
     if (how != MLT_WORKER_LISTENS) {
-        mlt_os_futex_wait(&w->wire->own->asleep, w->wire->nap, timeout_ns);
+        mlt_os_futex_wait(&w->wire->own->state, w->wire->nap, timeout_ns);
         return false;
     }
     return mlt_io_nap(w->sched, timeout_ns);
@@ -397,7 +397,7 @@ static void block_with_gate(mlt_worker *w, mlt_job_worker_sleep how, bool waits)
     bool rings = nap(w, how, timeout_ns);
     if (waits && hosts)
         patrol_inside(w, &patrol_ns);
-    while (!rings && !waits && atomic_load_explicit(&own->asleep, memory_order_relaxed) == asleep) {
+    while (!rings && !waits && atomic_load_explicit(&own->state, memory_order_relaxed) == asleep) {
         if (hosts)
             patrol_inside(w, &patrol_ns);
         if (mlt_threads_all_parked()) {
@@ -405,7 +405,7 @@ static void block_with_gate(mlt_worker *w, mlt_job_worker_sleep how, bool waits)
             // counted themselves as parked since, so it can be seen here.
             mlt_wire_publish(w->wire);
             // release: pairs with the look.
-            atomic_store_explicit(&own->open, w->abroad != 0, memory_order_release);
+            atomic_store_explicit(&own->wakes_itself, w->abroad != 0, memory_order_release);
             timeout_ns = hosts ? PATROL_NS : MLT_OS_FOREVER;
         }
         rings = nap(w, how, timeout_ns);
@@ -415,7 +415,7 @@ static void block_with_gate(mlt_worker *w, mlt_job_worker_sleep how, bool waits)
         (void)mlt_io_look_at_ports(w->sched);
     if (waits)
         (void)mlt_io_look(w->sched);
-    atomic_store_explicit(&own->open, 1, memory_order_relaxed);
+    atomic_store_explicit(&own->wakes_itself, 1, memory_order_relaxed);
 }
 
 static void nobody_can_go_on(mlt_worker *w)
@@ -487,7 +487,7 @@ static void sleep_until_news(mlt_worker *w)
     // launcher's look reads them in the opposite order.
     bool open = waits || (w->abroad && mlt_wire_hears_abroad(w->wire));
     if (open)
-        atomic_store_explicit(&own->open, 1, memory_order_relaxed);
+        atomic_store_explicit(&own->wakes_itself, 1, memory_order_relaxed);
     bool starving = !mlt_list_empty(&w->p2p->waiting) || !mlt_list_empty(&w->p2p->streams);
     if (starving)
         mlt_p2p_mark_starved(w, true);
@@ -501,7 +501,7 @@ static void sleep_until_news(mlt_worker *w)
     // release: a look that sees this 0, though it saw the worker asleep, sees that the epoch has
     // changed too, and does not count it as quiet. Pairs with mlt_job_look_at.
     if (open)
-        atomic_store_explicit(&own->open, 0, memory_order_release);
+        atomic_store_explicit(&own->wakes_itself, 0, memory_order_release);
     if (starving)
         mlt_p2p_mark_starved(w, false);
     answer_launcher(w);

@@ -246,7 +246,7 @@ static bool has_ended(mlt_worker *w, const mlt_peer *peer)
     if (mlt_peer_is_far(peer))
         return w->wire->over->is_gone(peer);
     const mlt_job_worker *to = mlt_job_local_at(w->boot->job, peer->local);
-    return atomic_load_explicit(&to->asleep, memory_order_relaxed) == MLT_WORKER_ENDED;
+    return atomic_load_explicit(&to->state, memory_order_relaxed) == MLT_WORKER_ENDED;
 }
 
 // Ranks that have ended want no messages. But a peer of another host tells what it has consumed by
@@ -317,7 +317,7 @@ bool mlt_worker_open_gate(mlt_worker *w)
     if (!mlt_gate_new(w->sched, &conf))
         return false;
     if (w->wire)
-        atomic_store_explicit(&w->wire->own->open, 1, memory_order_relaxed);
+        atomic_store_explicit(&w->wire->own->wakes_itself, 1, memory_order_relaxed);
     return true;
 }
 

@@ -28,9 +28,9 @@ static void walk_begin(walk *w, const void *data, size_t bytes)
 
 static bool is_kind(uint64_t kind)
 {
-    uint64_t beside = kind & (MLT_NOTE_SENT | MLT_NOTE_POSTED | MLT_NOTE_MATCHED);
+    uint64_t did = kind & (MLT_NOTE_SENT | MLT_NOTE_POSTED | MLT_NOTE_MATCHED);
     return (kind & MLT_NOTE_KIND) < MLT_TRACE_KIND_COUNT &&
-           (beside == 0 || (kind & MLT_NOTE_KIND) == MLT_TRACE_CALL) && kind >> 32 == 0;
+           (did == 0 || (kind & MLT_NOTE_KIND) == MLT_TRACE_CALL) && kind >> 32 == 0;
 }
 
 // The likeness at hand goes to its slot.

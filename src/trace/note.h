@@ -36,7 +36,7 @@ enum {
     MLT_NOTE_BITS = 28, // of a time in a word
 };
 
-// Added to the kind CALL: what the call did beside. peer is then a rank of the world.
+// Added to the kind CALL: the message events that were merged into it. peer is then a rank of the world.
 enum {
     MLT_NOTE_SENT = 0x20,    // and a message left when it began; how: the distance
     MLT_NOTE_POSTED = 0x40,  // and a receive was posted when it began

@@ -134,7 +134,7 @@ static bool is_awake(const mlt_win_part *part, const mlt_win_peer *peer)
 // because it looks at its rings for some time after that.
 static bool is_to_be_asked(mlt_win_part *part, mlt_win_peer *peer)
 {
-    if (!part->worker->wire->lean)
+    if (!part->worker->wire->membarrier)
         return false;
     if (MLT_UNLIKELY(peer->shy)) {
         peer->shy--;

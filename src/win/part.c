@@ -143,7 +143,7 @@ static bool begins_open(const mlt_win_part *part)
 {
     enum { FEW = 16 };
     return part->flavor != MLT_WIN_DYNAMIC &&
-           (part->workers == 1 || (part->worker->boot->job->lean && part->span <= FEW));
+           (part->workers == 1 || (part->worker->boot->job->membarrier && part->span <= FEW));
 }
 
 static void take_descriptors(mlt_win_part *part, mlt_win_descriptor *descriptors)

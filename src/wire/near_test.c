@@ -25,7 +25,7 @@ static mlt_job *new_job(bool near)
                          .app_of_proc = apps,
                          .cores = 1,
                          .launched = true,
-                         .near = near};
+                         .numa_local = near};
     mlt_job *job;
     int fd;
     char why[256];

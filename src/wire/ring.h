@@ -124,10 +124,10 @@ static inline void mlt_ring_publish(mlt_ring_tx *tx, mlt_slot *slot)
 // the look. Lean: the consumer sees to that by a barrier on all cores (mlt_os_barrier). Otherwise
 // the fence pairs with that of mlt_ring_attend's caller. (A fence makes every message wait for its
 // line to arrive: it halves the message rate.)
-static inline bool mlt_ring_is_cold(mlt_ring_tx *tx, bool lean)
+static inline bool mlt_ring_is_cold(mlt_ring_tx *tx, bool membarrier)
 {
     mlt_jitter();
-    if (lean)
+    if (membarrier)
         atomic_signal_fence(memory_order_seq_cst);
     else
         atomic_thread_fence(memory_order_seq_cst);

@@ -20,7 +20,7 @@ typedef struct job {
     uint64_t sleeps;
 } job;
 
-static bool lean; // set before the threads start
+static bool membarrier; // set before the threads start
 static uint64_t share = 1;
 
 static uint64_t next_random(uint64_t *state)
@@ -68,7 +68,7 @@ static void *produce(void *arg)
         for (uint64_t i = 0; i < bytes; i++)
             to[i] = pattern(m, i);
         mlt_ring_publish(&tx, slot);
-        if (mlt_ring_is_cold(&tx, lean))
+        if (mlt_ring_is_cold(&tx, membarrier))
             wake(&j->consumer_asleep);
     }
     return NULL;
@@ -86,7 +86,7 @@ static void consume(job *j)
                 wake(&j->producer_asleep);
             atomic_store(&j->consumer_asleep, 1);
             mlt_ring_attend(&rx, false);
-            if (lean)
+            if (membarrier)
                 CHECK(mlt_os_barrier() == MLT_OK);
             else
                 atomic_thread_fence(memory_order_seq_cst);
@@ -145,8 +145,8 @@ int main(int argc, char **argv)
 {
     share = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     all();
-    lean = mlt_os_barrier_join() == MLT_OK;
-    if (lean)
+    membarrier = mlt_os_barrier_join() == MLT_OK;
+    if (membarrier)
         all();
     return 0;
 }

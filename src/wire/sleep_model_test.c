@@ -56,7 +56,7 @@ typedef enum mistake {
     WAKE_BEFORE_NEWS,
     NOBODY_HELPS,           // the claim is AWAKE already: later senders take the sleeper for awake
     NO_NAP_NUMBERS,         // a late waker ends the claim on a later nap
-    NO_FENCE_BEFORE_SIMPLE, // the waker looks at `asleep` before its change can be seen
+    NO_FENCE_BEFORE_SIMPLE, // the waker looks at `state` before its change can be seen
     STARVED_AFTER_LOOK,     // for room
 } mistake;
 
@@ -64,7 +64,7 @@ typedef struct setup {
     const char *name;
     uint8_t senders, messages; // messages of the first sender; each other sends one
     uint8_t hot_most;          // rings attended to at most
-    bool lean, weak, doorbell, mixed, simple, starved, held_up;
+    bool membarrier, weak, doorbell, mixed, simple, starved, held_up;
     mistake mistake;
 } setup;
 
@@ -264,7 +264,7 @@ static bool send(state *s, int t)
         return store(s, t, STAMP + t, s->sent[t], true);
     case S_FENCE:
         me->at = S_ATTENDED;
-        return now->lean || wrong(NO_FENCE_AFTER_STAMP) || fence(s, t);
+        return now->membarrier || wrong(NO_FENCE_AFTER_STAMP) || fence(s, t);
     case S_ATTENDED:
         me->at = load(s, t, ATTENDED + t)  ? S_NEXT
                  : wrong(WAKE_BEFORE_NEWS) ? S_WAKE
@@ -327,7 +327,7 @@ static bool send(state *s, int t)
 
 static bool barrier(const state *s)
 {
-    return wrong(NO_BARRIER_WHEN_LEAVING) || (now->lean ? fence_all(s) : fence(s, RECEIVER));
+    return wrong(NO_BARRIER_WHEN_LEAVING) || (now->membarrier ? fence_all(s) : fence(s, RECEIVER));
 }
 
 // The first ring from `i` on that is attended to, or SENDERS.
@@ -539,7 +539,7 @@ static bool is_private(const state *s, int t)
         return me->n == 0;
     case R_LEFT:
     case R_EVICT:
-        return me->n == 0 && !now->lean;
+        return me->n == 0 && !now->membarrier;
     default:
         return false;
     }
@@ -684,24 +684,33 @@ static bool run(const setup *s)
 static const setup setups[] = {
     {.name = "fences", .senders = 2, .messages = 2, .hot_most = 3},
     {.name = "fences, weak", .senders = 2, .messages = 2, .hot_most = 3, .weak = true},
-    {.name = "lean", .senders = 2, .messages = 2, .hot_most = 3, .lean = true},
-    {.name = "lean, weak", .senders = 2, .messages = 1, .hot_most = 3, .lean = true, .weak = true},
+    {.name = "membarrier", .senders = 2, .messages = 2, .hot_most = 3, .membarrier = true},
+    {.name = "membarrier, weak",
+     .senders = 2,
+     .messages = 1,
+     .hot_most = 3,
+     .membarrier = true,
+     .weak = true},
     {.name = "doorbell", .senders = 2, .messages = 2, .hot_most = 3, .doorbell = true},
-    {.name = "futex or doorbell, lean",
+    {.name = "futex or doorbell, membarrier",
      .senders = 2,
      .messages = 2,
      .hot_most = 3,
-     .lean = true,
+     .membarrier = true,
      .mixed = true},
     {.name = "one ring attended", .senders = 2, .messages = 2, .hot_most = 1},
     {.name = "one ring attended, weak", .senders = 2, .messages = 2, .hot_most = 1, .weak = true},
-    {.name = "one ring attended, lean", .senders = 2, .messages = 2, .hot_most = 1, .lean = true},
+    {.name = "one ring attended, membarrier",
+     .senders = 2,
+     .messages = 2,
+     .hot_most = 1,
+     .membarrier = true},
     {.name = "a waker is held up", .senders = 2, .messages = 2, .hot_most = 3, .held_up = true},
     {.name = "a waker is held up, futex or doorbell",
      .senders = 2,
      .messages = 2,
      .hot_most = 3,
-     .lean = true,
+     .membarrier = true,
      .mixed = true,
      .held_up = true},
     {.name = "three senders, held up", .senders = 3, .messages = 1, .hot_most = 3, .held_up = true},
@@ -731,11 +740,11 @@ static const setup setups[] = {
      .messages = 2,
      .hot_most = 3,
      .mistake = NO_FENCE_AFTER_STAMP},
-    {.name = "mistake: no barrier when leaving, lean",
+    {.name = "mistake: no barrier when leaving, membarrier",
      .senders = 2,
      .messages = 2,
      .hot_most = 3,
-     .lean = true,
+     .membarrier = true,
      .mistake = NO_BARRIER_WHEN_LEAVING},
     {.name = "mistake: no barrier when leaving",
      .senders = 2,

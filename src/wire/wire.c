@@ -50,7 +50,7 @@ static chunk_head *chunk_heads(mlt_job *job, uint32_t local)
 static void barrier(mlt_wire *wire)
 {
     mlt_jitter();
-    if (!wire->lean)
+    if (!wire->membarrier)
         atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_is_cold
     else if (mlt_os_barrier() != MLT_OK)
         mlt_fatal("the system refuses membarrier, which it allowed at the start: this worker would "
@@ -244,7 +244,7 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
         mlt_os_apart_free(peers);
         return NULL;
     }
-    if (job->lean && mlt_os_barrier_join() != MLT_OK)
+    if (job->membarrier && mlt_os_barrier_join() != MLT_OK)
         mlt_fatal(
             "this process may not call membarrier, though mpirun may: run both in one container");
     *wire = (mlt_wire){
@@ -252,8 +252,8 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
         .own = mlt_job_worker_at(job, self),
         .self = self,
         .local = mlt_job_place_at(job, self)->local,
-        .lean = job->lean,
-        .hot_most = job->lean ? MLT_WIRE_HOT : MLT_WIRE_HOT_CROWDED,
+        .membarrier = job->membarrier,
+        .hot_most = job->membarrier ? MLT_WIRE_HOT : MLT_WIRE_HOT_CROWDED,
         .peers = peers,
         .chunks = job->chunks,
         .chunk_bytes = job->chunk_bytes,
@@ -264,10 +264,10 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
         mlt_wire_free(wire);
         return NULL;
     }
-    if (job->near)
+    if (job->numa_local)
         keep_near(wire);
     meet_neighbours(wire);
-    atomic_store(&wire->own->asleep, MLT_WORKER_AWAKE);
+    atomic_store(&wire->own->state, MLT_WORKER_AWAKE);
     return wire;
 }
 
@@ -282,7 +282,7 @@ void mlt_wire_end(mlt_wire *wire)
     if (wire->over)
         wire->over->end(wire);
     mlt_wire_publish(wire);
-    atomic_store(&wire->own->asleep, MLT_WORKER_ENDED);
+    atomic_store(&wire->own->state, MLT_WORKER_ENDED);
 }
 
 void mlt_wire_free(mlt_wire *wire)
@@ -317,7 +317,7 @@ void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer)
     atomic_fetch_or_explicit(mlt_job_news_at(wire->job, peer->local) + wire->local / 64,
                              UINT64_C(1) << wire->local % 64, memory_order_release);
     mlt_jitter();
-    // seq_cst: ordered before the look at `asleep` in mlt_job_wake; pairs with mlt_wire_doze. An
+    // seq_cst: ordered before the look at `state` in mlt_job_wake; pairs with mlt_wire_doze. An
     // exchange, so that a reader of a later sender's 1 has seen our bit too.
     (void)atomic_exchange_explicit(&to->news, 1, memory_order_seq_cst);
     mlt_jitter();
@@ -380,7 +380,7 @@ bool mlt_wire_doze(mlt_wire *wire, mlt_job_worker_sleep how, uint32_t blocked,
     // seq_cst: whoever makes news after this sees the sleeper; pairs with mlt_wire_notify,
     // mlt_job_ask and the fence in mlt_wire_chunk_release.
     wire->nap = ((wire->nap & ~(uint32_t)MLT_NAP_STATE) + MLT_NAP) | how;
-    atomic_store_explicit(&own->asleep, wire->nap, memory_order_seq_cst);
+    atomic_store_explicit(&own->state, wire->nap, memory_order_seq_cst);
     mlt_jitter();
     bool asked = atomic_load(&own->report_wanted) != atomic_load(&own->reported);
     if (wire->over && wire->over->ready(wire))
@@ -392,7 +392,7 @@ void mlt_wire_rise(mlt_wire *wire)
 {
     mlt_job_worker *own = wire->own;
     mlt_jitter();
-    atomic_store_explicit(&own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
+    atomic_store_explicit(&own->state, MLT_WORKER_AWAKE, memory_order_relaxed);
     atomic_fetch_add_explicit(&own->epoch, 1, memory_order_relaxed);
 }
 
@@ -410,9 +410,9 @@ int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to)
     chunk_head *heads = chunk_heads(wire->job, wire->local);
     // Where workers share cores they share caches, too: the pools of all of them should fit. (16
     // processes on two cores, MPI_Alltoall of 64 KiB: 1.9 ms instead of 4.6.)
-    uint32_t rings = wire->lean && wire->hot_count ? wire->hot_count : 1;
+    uint32_t rings = wire->membarrier && wire->hot_count ? wire->hot_count : 1;
     uint32_t few = HOT_BYTES / wire->chunk_bytes * rings;
-    uint32_t limit = (hot || !wire->lean) && few < wire->chunks ? few : wire->chunks;
+    uint32_t limit = (hot || !wire->membarrier) && few < wire->chunks ? few : wire->chunks;
     bool waits = false;
     for (uint32_t i = 0; i < limit && i < LOOKS; i++) { // the next call goes on from there
         uint32_t at = wire->chunk_next < limit ? wire->chunk_next : 0;
@@ -438,6 +438,6 @@ void mlt_wire_chunk_release(mlt_wire *wire, uint32_t local, uint32_t chunk)
 {
     atomic_store_explicit(&chunk_heads(wire->job, local)[chunk].busy, 0, memory_order_release);
     mlt_jitter();
-    atomic_thread_fence(memory_order_seq_cst); // pairs with the store of `asleep` in mlt_wire_doze
+    atomic_thread_fence(memory_order_seq_cst); // pairs with the store of `state` in mlt_wire_doze
     mlt_job_wake(mlt_job_local_at(wire->job, local));
 }

@@ -35,7 +35,7 @@ typedef enum mlt_distance {
     MLT_DISTANCES,
 } mlt_distance;
 
-// Rings attended to at most. Leaving one is cheap with fences, but a system call in a lean job, so
+// Rings attended to at most. Leaving one is cheap with fences, but a system call with membarrier, so
 // there the limit is one that hardly any program reaches.
 enum { MLT_WIRE_HOT = 64, MLT_WIRE_HOT_CROWDED = 8 };
 
@@ -69,7 +69,7 @@ struct mlt_wire {
     mlt_job *job;
     mlt_job_worker *own;
     uint32_t self, local; // index in the job, and among the workers of this host
-    bool lean;            // as the job's
+    bool membarrier;      // as the job's
     mlt_peer *peers;      // [job->local_workers]; the entry of this worker is unused
     // In a job over several hosts: the peer of each worker of the job; those of other hosts are
     // made when they are first asked for. NULL on one host, until another job is met.
@@ -151,7 +151,7 @@ static inline void mlt_wire_post_near(mlt_wire *wire, mlt_peer *peer, mlt_slot *
 {
     mlt_ring_publish(&peer->tx, slot);
     wire->sent++;
-    if (MLT_UNLIKELY(mlt_ring_is_cold(&peer->tx, wire->lean)))
+    if (MLT_UNLIKELY(mlt_ring_is_cold(&peer->tx, wire->membarrier)))
         mlt_wire_notify(wire, peer);
 }
 

@@ -54,7 +54,7 @@ static void join(void)
     mlt_job_proc *proc = mlt_job_proc_at(boot.job, boot.proc);
     first_rank = proc->first_rank;
     for (uint32_t w = 0; w < proc->workers; w++)
-        mlt_job_worker_at(boot.job, proc->first_worker + w)->asleep = MLT_WORKER_AWAKE;
+        mlt_job_worker_at(boot.job, proc->first_worker + w)->state = MLT_WORKER_AWAKE;
 }
 
 static mlt_ctl_wait wait_of(const char *how, int32_t rank)
@@ -116,15 +116,15 @@ static void wait_for_ever(const char *how)
     uint32_t seen = 0;
     for (;;) {
         for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++)
-            mlt_job_worker_at(boot.job, w)->asleep = MLT_WORKER_ASLEEP;
+            mlt_job_worker_at(boot.job, w)->state = MLT_WORKER_ASLEEP;
         mlt_job_worker *first = mlt_job_worker_at(boot.job, proc->first_worker);
         while (first->report_wanted == seen)
-            mlt_os_futex_wait(&first->asleep, MLT_WORKER_ASLEEP, 20000000);
+            mlt_os_futex_wait(&first->state, MLT_WORKER_ASLEEP, 20000000);
         seen = first->report_wanted;
         for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++) {
             mlt_job_worker *own = mlt_job_worker_at(boot.job, w);
             own->epoch++;
-            own->asleep = MLT_WORKER_AWAKE;
+            own->state = MLT_WORKER_AWAKE;
             answer(w, how);
             own->reported = seen;
         }

@@ -50,8 +50,10 @@ static void bad_handles(void)
     MPI_File none = MPI_FILE_NULL;
     MPI_Offset size;
     CHECK_ERROR(MPI_File_close(&none), MPI_ERR_FILE, "MPI_File_close", "file");
-    CHECK_ERROR(MPI_File_get_size(MPI_FILE_NULL, &size), MPI_ERR_FILE, "MPI_File_get_size", "file");
-    CHECK_ERROR(MPI_File_sync((MPI_File)0x120), MPI_ERR_FILE, "MPI_File_sync", "file");
+    CHECK_ERROR(MPI_File_get_size(MPI_FILE_NULL, &size), MPI_ERR_FILE, "MPI_File_get_size",
+                "argument fh is MPI_FILE_NULL");
+    CHECK_ERROR(MPI_File_sync((MPI_File)0x120), MPI_ERR_FILE, "MPI_File_sync",
+                "argument fh is 0x120");
     CHECK_ERROR(MPI_File_write_at(MPI_FILE_NULL, 0, &size, 1, MPI_BYTE, MPI_STATUS_IGNORE),
                 MPI_ERR_FILE, "MPI_File_write_at", "file");
 }

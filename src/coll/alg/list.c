@@ -38,31 +38,31 @@ static uint32_t emit_recv(const list *l, const mlt_goal_part *part, int32_t tag)
 
 // ---- different bytes for everybody
 
-// The receive that takes what the rank sends to itself as entry s: the first with its tag that is
-// not taken yet. Mostly it is the first one that is not.
-static uint32_t own_match(const list *l, uint32_t s, const bool *taken, uint32_t from)
+// The receive that takes what the rank sends to itself as entry s: the first with its tag that is not
+// copied yet.
+static uint32_t own_match(const list *l, uint32_t s, const bool *recv_copied, uint32_t from)
 {
     const mlt_goal_parts *p = l->parts;
     for (uint32_t r = from; r < p->recvs; r++)
-        if (!taken[r] && p->recv[r].peer == l->e.rank && p->recv[r].tag == p->send[s].tag)
+        if (!recv_copied[r] && p->recv[r].peer == l->e.rank && p->recv[r].tag == p->send[s].tag)
             return r;
     return NONE;
 }
 
-// Copies; taken[r], gone[s]: the entries that they were.
-static void list_copy_own(const list *l, bool *taken, bool *gone)
+// Emits copies for what the rank sends to itself, and marks those receives and sends.
+static void emit_own_copies(const list *l, bool *recv_copied, bool *send_copied)
 {
     const mlt_goal_parts *p = l->parts;
     uint32_t from = 0;
     for (uint32_t s = 0; s < p->sends; s++) {
         if (p->send[s].peer != l->e.rank)
             continue;
-        while (from < p->recvs && (taken[from] || p->recv[from].peer != l->e.rank))
+        while (from < p->recvs && (recv_copied[from] || p->recv[from].peer != l->e.rank))
             from++;
-        uint32_t r = own_match(l, s, taken, from);
+        uint32_t r = own_match(l, s, recv_copied, from);
         if (r == NONE || p->recv[r].bytes != p->send[s].bytes)
             return; // the rest go as messages
-        taken[r] = gone[s] = true;
+        recv_copied[r] = send_copied[s] = true;
         mlt_emit_copy(&l->e, received(l, &p->recv[r]), sent(l, &p->send[s]), NONE);
     }
 }
@@ -70,17 +70,17 @@ static void list_copy_own(const list *l, bool *taken, bool *gone)
 static void emit_each(const list *l)
 {
     const mlt_goal_parts *p = l->parts;
-    bool *taken = mlt_take(p->recvs + 1ull, sizeof *taken);
-    bool *gone = mlt_take(p->sends + 1ull, sizeof *gone);
-    list_copy_own(l, taken, gone);
+    bool *recv_copied = mlt_take(p->recvs + 1ull, sizeof *recv_copied);
+    bool *send_copied = mlt_take(p->sends + 1ull, sizeof *send_copied);
+    emit_own_copies(l, recv_copied, send_copied);
     for (uint32_t r = 0; r < p->recvs; r++)
-        if (!taken[r])
+        if (!recv_copied[r])
             emit_recv(l, &p->recv[r], p->recv[r].tag);
     for (uint32_t s = 0; s < p->sends; s++)
-        if (!gone[s])
+        if (!send_copied[s])
             emit_send(l, &p->send[s], p->send[s].tag);
-    free(taken);
-    free(gone);
+    free(recv_copied);
+    free(send_copied);
 }
 
 // ---- the same bytes for everybody
@@ -109,17 +109,17 @@ static void emit_same(const list *l)
     const mlt_goal_parts *p = l->parts;
     entry *recv = list_sorted(p->recv, p->recvs), *send = list_sorted(p->send, p->sends);
     mlt_goal_span first = {0};
-    // Else the run finds the fault.
+    // If the sizes differ, own entries go as messages, and the run reports the mismatch.
     bool own = p->recvs && p->sends && p->recv[0].bytes == p->send[0].bytes;
-    for (uint32_t i = 0, came = NONE; i < p->recvs; i++) {
+    for (uint32_t i = 0, recv_action = NONE; i < p->recvs; i++) {
         const mlt_goal_part *part = &p->recv[recv[i].index];
         if (own && part->peer == l->e.rank) {
             mlt_emit_copy(&l->e, received(l, part), sent(l, &p->send[0]), NONE);
         } else if (i && recv[i - 1].peer == part->peer) {
-            mlt_emit_copy(&l->e, received(l, part), first, came);
+            mlt_emit_copy(&l->e, received(l, part), first, recv_action);
         } else {
             first = received(l, part);
-            came = emit_recv(l, part, 0);
+            recv_action = emit_recv(l, part, 0);
         }
     }
     for (uint32_t i = 0; i < p->sends; i++)

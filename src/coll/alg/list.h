@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// EXCHANGE without an algorithm of the table: used where rules cannot choose (mpi/coll/list.c);
+// alg/exchange has those with rules.
+//
 // A rank's list of messages as its schedule: all at once, receives first. What a rank sends to
 // itself is copied; spec.h's EXCHANGE says what the others get.
 //

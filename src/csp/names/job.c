@@ -210,8 +210,8 @@ static bool job_is_gone(const mlt_worker *worker, uint32_t other)
     if (!mlt_job_is_here(job, other))
         return reach->met[other] == MLT_MET_ENDED;
     mlt_job_worker *w = mlt_job_worker_at(job, other);
-    return atomic_load_explicit(&w->gone, memory_order_relaxed) ||
-           atomic_load_explicit(&w->asleep, memory_order_relaxed) == MLT_WORKER_ENDED;
+    return atomic_load_explicit(&w->csp_ended, memory_order_relaxed) ||
+           atomic_load_explicit(&w->state, memory_order_relaxed) == MLT_WORKER_ENDED;
 }
 
 // The one that keeps the names after this worker; UINT32_MAX: all others have ended.

@@ -159,8 +159,8 @@ static bool route_is_gone(mlt_job *job, uint32_t worker)
     mlt_jitter();
     // Pairs with the fence of mlt_route_end: it has seen the packet, or this sees that it is gone.
     atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&other->gone, memory_order_relaxed) ||
-           atomic_load_explicit(&other->asleep, memory_order_relaxed) == MLT_WORKER_ENDED;
+    return atomic_load_explicit(&other->csp_ended, memory_order_relaxed) ||
+           atomic_load_explicit(&other->state, memory_order_relaxed) == MLT_WORKER_ENDED;
 }
 
 void mlt_route_ask_about(mlt_worker *worker, uint32_t other)
@@ -405,7 +405,7 @@ static bool must_hear(mlt_worker *worker, const mlt_reach *reach, uint32_t other
     if (!mlt_job_is_here(job, other))
         return reach->met[other] == MLT_MET;
     return (reach->met[other] || job->workers <= TELL_ALL) &&
-           atomic_load_explicit(&mlt_job_worker_at(job, other)->asleep, memory_order_relaxed) !=
+           atomic_load_explicit(&mlt_job_worker_at(job, other)->state, memory_order_relaxed) !=
                MLT_WORKER_ENDED;
 }
 
@@ -440,7 +440,8 @@ void mlt_route_end(mlt_worker *worker)
     end_reach(worker);
     if (job->workers == 1)
         return;
-    atomic_store_explicit(&mlt_job_worker_at(job, worker->index)->gone, 1, memory_order_relaxed);
+    atomic_store_explicit(&mlt_job_worker_at(job, worker->index)->csp_ended, 1,
+                          memory_order_relaxed);
     mlt_jitter();
     atomic_thread_fence(memory_order_seq_cst); // pairs with that of mlt_route_check
     mlt_p2p_last_look(worker);

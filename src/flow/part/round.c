@@ -71,7 +71,7 @@ static void make_team(mlt_flow_part *part)
         .place = part->self,
         .contiguous = true,
         .flat = true,
-        .crowded = !w->boot->job->lean,
+        .crowded = !w->boot->job->membarrier,
         .sources = &none,
         .name = mlt_flow_node_name(p->graph, r->node, name, sizeof name),
         .member = "part",

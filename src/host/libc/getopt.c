@@ -121,7 +121,8 @@ static bool is_settled(mlt_job *job, uint32_t worker)
     mlt_job_worker *other = mlt_job_worker_at(job, worker);
     mlt_job_worker_sleep sleep = mlt_job_sleep_of(other);
     atomic_thread_fence(memory_order_acquire); // a worker that sleeps has no rank that runs,
-    bool waits = atomic_load_explicit(&other->open, memory_order_relaxed); // but one may sleep, too
+    bool waits =
+        atomic_load_explicit(&other->wakes_itself, memory_order_relaxed); // but one may sleep, too
     bool sleeps = (sleep == MLT_WORKER_ASLEEP || sleep == MLT_WORKER_LISTENS) && !waits;
     return getopt_all.settled[worker] || sleeps || sleep == MLT_WORKER_ENDED;
 }

@@ -107,7 +107,7 @@ uint64_t mlt_sim_enter(mlt_sim *sim, uint32_t home, uint64_t now, mlt_sim_node *
     }
     if (node)
         node->time = begin;
-    sim->result->changes += !is_new;
+    sim->result->context_switches += !is_new;
     p->owner = home;
     p->free = sim->lanes[home].cpu_free = begin;
     crowd->at[home] = at;

@@ -61,7 +61,7 @@ static double came(const mlt_goal_program *p, const mlt_sim_result *r, uint32_t 
             if (p->rank[rank].actions[a].kind == MLT_GOAL_RECV &&
                 p->rank[rank].actions[a].peer == (int32_t)from &&
                 p->rank[rank].actions[a].tag == unit)
-                return (double)r->busy_ps[number] / 1000;
+                return (double)r->cpu_start_ps[number] / 1000;
     CHECK(!"there is such a message");
     return 0;
 }
@@ -85,12 +85,12 @@ static void check_by_hand(void)
     CHECK(came(p, r, 0, 1) == 120);
     CHECK(came(p, r, 1, 2) == 20 + 120 + 30);
     CHECK(came(p, r, 6, 3) == 1000 + 120);
-    CHECK(r->messages == 4 && r->far_messages == 3 && r->hops == 6);
+    CHECK(r->messages == 4 && r->network_messages == 3 && r->hops == 6);
     CHECK(r->links_count == 4);
     check_same_text("the busiest link", r->links[0].name, "host 0 to its switch");
     CHECK(r->links[0].messages == 2 && r->links[0].bytes == 80 && r->links[0].busy_ps == 80000);
     const mlt_sim_step *last = &r->path[r->path_count - 1]; // 6 to 5
-    CHECK(last->why == MLT_SIM_MESSAGE && last->network_ps == 110000 && last->shared_ps == 0);
+    CHECK(last->cause == MLT_SIM_MESSAGE && last->network_ps == 110000 && last->contention_ps == 0);
     mlt_sim_result_free(r);
     mlt_goal_program_free(p);
 
@@ -100,7 +100,7 @@ static void check_by_hand(void)
     r = run(p, c);
     CHECK(came(p, r, 0, 0) == 120 && came(p, r, 4, 1) == 170);
     last = &r->path[r->path_count - 1];
-    CHECK(last->network_ps == 160000 && last->shared_ps == 50000);
+    CHECK(last->network_ps == 160000 && last->contention_ps == 50000);
     mlt_sim_result_free(r);
     mlt_goal_program_free(p);
     mlt_cluster_free(c);
@@ -138,15 +138,16 @@ static void check_shared_by_hand(void)
     calc.size[0] = 100;
     mlt_goal_add(p, 2, &calc);
     mlt_sim_result *r = run(p, c);
-    CHECK(r->changes == 2);
-    CHECK(r->end_ps[0] == 60000 && r->end_ps[2] == 167001 && r->end_ps[1] == 167001 + 17001);
+    CHECK(r->context_switches == 2);
+    CHECK(r->rank_end_ps[0] == 60000 && r->rank_end_ps[2] == 167001 &&
+          r->rank_end_ps[1] == 167001 + 17001);
     CHECK(r->path_count == 4 && r->path[0].place.rank == 0 && r->path[1].place.rank == 0);
-    CHECK(r->path[2].place.rank == 2 && r->path[2].why == MLT_SIM_PROCESSOR);
-    CHECK(r->path[3].place.rank == 1 && r->path[3].why == MLT_SIM_PROCESSOR);
+    CHECK(r->path[2].place.rank == 2 && r->path[2].cause == MLT_SIM_PROCESSOR);
+    CHECK(r->path[3].place.rank == 1 && r->path[3].cause == MLT_SIM_PROCESSOR);
     mlt_sim_result_free(r);
     c->processors = 3; // each its own: the message comes at 160
     r = run(p, c);
-    CHECK(r->changes == 0 && r->end_ps[2] == 100000 && r->end_ps[1] == 170000);
+    CHECK(r->context_switches == 0 && r->rank_end_ps[2] == 100000 && r->rank_end_ps[1] == 170000);
     mlt_sim_result_free(r);
     mlt_goal_program_free(p);
     mlt_cluster_free(c);
@@ -169,15 +170,15 @@ static void check_waking_by_hand(void)
     mlt_goal_add(p, 0, &got);
     mlt_goal_require(p, 1, mlt_goal_add(p, 1, &back), mlt_goal_add(p, 1, &from));
     mlt_sim_result *r = run(p, c);
-    CHECK(r->changes == 2 && r->end_ps[1] == 160000 && r->end_ps[0] == 300000);
+    CHECK(r->context_switches == 2 && r->rank_end_ps[1] == 160000 && r->rank_end_ps[0] == 300000);
     CHECK(r->path[r->path_count - 1].end_ps == r->total_ps);
     mlt_sim_result_free(r);
     // Now 1 computes, too. It has the processor from 10 on, was woken at 30, and ends at 87. The processor
     // is its own then: 1 waits for 23 until the message comes, and needs as long to be awake again.
     mlt_goal_add(p, 1, &calc);
     r = run(p, c);
-    CHECK(r->changes == 2 && r->end_ps[1] == 110000 + 23000 + 20000);
-    CHECK(r->end_ps[0] == 143000 + 110000 + 30000 + 10000);
+    CHECK(r->context_switches == 2 && r->rank_end_ps[1] == 110000 + 23000 + 20000);
+    CHECK(r->rank_end_ps[0] == 143000 + 110000 + 30000 + 10000);
     mlt_sim_result_free(r);
     mlt_goal_program_free(p);
     mlt_cluster_free(c);
@@ -213,7 +214,7 @@ static void check_inside_by_hand(void)
     CHECK(came(p, r, 4, 6) == 10000 + 6);
     CHECK(came(p, r, 3, 8) == 20001 + 6);
     CHECK(came(p, r, 2, 7) == 20000 + 27 + 998); // 2 of the 1000 bytes had gone before
-    CHECK(r->messages == 9 && r->far_messages == 0 && r->links_count == 4);
+    CHECK(r->messages == 9 && r->network_messages == 0 && r->links_count == 4);
     check_same_text("the busiest", r->links[0].name, "host 0, memory of node 1");
     mlt_sim_result_free(r);
     mlt_goal_program_free(p);
@@ -610,21 +611,22 @@ static void check_sharing(void)
         x.cluster->processors = MLT_CLUSTER_PROCESSORS;
         x.cluster->change = 1e6;
         mlt_sim_result *r = run(x.program, x.cluster);
-        CHECK(r->total_ps == x.result->total_ps && r->changes == 0);
+        CHECK(r->total_ps == x.result->total_ps && r->context_switches == 0);
         for (uint64_t a = 0; a < r->actions; a++)
-            CHECK(r->finish_ps[a] == x.result->finish_ps[a]);
+            CHECK(r->action_end_ps[a] == x.result->action_end_ps[a]);
         mlt_sim_result_free(r);
         mlt_cluster *one = cluster_of("hosts 1\ncores 12\nprocessors 2 switch 40\n"
                                       "within-host L 30 o 20 g 0 G 0\nnetwork crossbar\n");
         one->processors = 1 + below(3);
         one->wake = now_seed % 2 ? 100 : 0;
         r = run(x.program, one);
-        CHECK(r->total_ps * one->processors >= busy(x.program, one) + r->changes * 40000);
-        CHECK(r->path[0].why == MLT_SIM_FIRST && r->path[r->path_count - 1].end_ps == r->total_ps);
+        CHECK(r->total_ps * one->processors >= busy(x.program, one) + r->context_switches * 40000);
+        CHECK(r->path[0].cause == MLT_SIM_FIRST &&
+              r->path[r->path_count - 1].end_ps == r->total_ps);
         for (uint64_t i = 1; i < r->path_count; i++) {
             const mlt_sim_step *step = &r->path[i], *before = step - 1;
             CHECK(step->start_ps >= before->start_ps);
-            if (step->why == MLT_SIM_PROCESSOR)
+            if (step->cause == MLT_SIM_PROCESSOR)
                 CHECK(step->start_ps >= before->end_ps + 40001 &&
                       step->start_ps <= before->end_ps + (now_seed % 2 ? 100001 : 40001));
         }
@@ -643,9 +645,10 @@ static void check_idle_nodes(void)
         crowd_init(&x, 1 + below(50), 0);
         x.cluster->numa = 1 + below(4);
         mlt_sim_result *r = run(x.program, x.cluster);
-        CHECK(r->total_ps == x.result->total_ps && r->far_messages == x.result->far_messages);
+        CHECK(r->total_ps == x.result->total_ps &&
+              r->network_messages == x.result->network_messages);
         for (uint64_t a = 0; a < r->actions; a++)
-            CHECK(r->finish_ps[a] == x.result->finish_ps[a]);
+            CHECK(r->action_end_ps[a] == x.result->action_end_ps[a]);
         mlt_sim_result_free(r);
         crowd_fini(&x);
     }

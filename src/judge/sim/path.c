@@ -24,7 +24,7 @@ static void add_step(const mlt_sim *sim, trail *to, uint32_t action, mlt_sim_why
 {
     MLT_ARRAY_WANT(to->steps, to->count + 1, to->room);
     to->steps[to->count++] = (mlt_sim_step){
-        .place = mlt_sim_place(sim, action), .why = why, .start_ps = start, .end_ps = end};
+        .place = mlt_sim_place(sim, action), .cause = why, .start_ps = start, .end_ps = end};
 }
 
 static uint64_t time_at(const mlt_sim *sim, uint32_t action, mlt_sim_point point)
@@ -86,7 +86,7 @@ static void note_network(const mlt_sim *sim, trail *to, uint32_t send)
     const mlt_sim_cost *cost = mlt_sim_cost_of(sim, &sim->actions[send]);
     uint64_t alone = mlt_sim_alone(sim, send);
     step->network_ps = step->start_ps - time_at(sim, send, MLT_SIM_AT_START) - cost->o;
-    step->shared_ps = step->network_ps - alone;
+    step->contention_ps = step->network_ps - alone;
 }
 
 void mlt_sim_path(mlt_sim *sim)

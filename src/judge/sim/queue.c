@@ -17,8 +17,8 @@ void mlt_sim_queue_fini(mlt_sim_queue *queue)
 {
     for (int b = 0; b < 65; b++)
         free(queue->bucket[b].events);
-    free(queue->late);
-    free(queue->spare);
+    free(queue->put_back);
+    free(queue->scratch);
 }
 
 void mlt_sim_bucket_grow(mlt_sim_bucket *bucket)
@@ -31,13 +31,13 @@ void mlt_sim_bucket_grow(mlt_sim_bucket *bucket)
 
 void mlt_sim_queue_push_late(mlt_sim_queue *queue, mlt_sim_event event)
 {
-    MLT_ARRAY_WANT(queue->late, queue->late_count + 1ull, queue->late_room);
-    mlt_heap_put(queue->late, &queue->late_count, (uint64_t)event.seq << 32 | event.what);
+    MLT_ARRAY_WANT(queue->put_back, queue->put_back_count + 1ull, queue->put_back_room);
+    mlt_heap_put(queue->put_back, &queue->put_back_count, (uint64_t)event.seq << 32 | event.what);
 }
 
 mlt_sim_event mlt_sim_queue_pop_late(mlt_sim_queue *queue)
 {
-    uint64_t least = mlt_heap_take(queue->late, &queue->late_count);
+    uint64_t least = mlt_heap_take(queue->put_back, &queue->put_back_count);
     return (mlt_sim_event){queue->now, (uint32_t)least, (uint32_t)(least >> 32)};
 }
 
@@ -79,17 +79,17 @@ static void sort_first(mlt_sim_queue *queue)
     mlt_sim_bucket *first = &queue->bucket[0];
     if (first->count < 2 || run_end(first->events, 0, first->count) == first->count)
         return;
-    if (queue->spare_room < first->room) {
-        queue->spare_room = first->room;
-        queue->spare = mlt_take_more(queue->spare, queue->spare_room, sizeof *queue->spare);
+    if (queue->scratch_room < first->room) {
+        queue->scratch_room = first->room;
+        queue->scratch = mlt_take_more(queue->scratch, queue->scratch_room, sizeof *queue->scratch);
     }
     size_t runs;
     do {
-        runs = merge_round(first->events, first->count, queue->spare);
-        mlt_sim_event *sorted = queue->spare;
-        size_t room = queue->spare_room;
-        queue->spare = first->events;
-        queue->spare_room = first->room;
+        runs = merge_round(first->events, first->count, queue->scratch);
+        mlt_sim_event *sorted = queue->scratch;
+        size_t room = queue->scratch_room;
+        queue->scratch = first->events;
+        queue->scratch_room = first->room;
         first->events = sorted;
         first->room = room;
     } while (runs > 1);

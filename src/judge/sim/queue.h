@@ -21,7 +21,7 @@
 
 typedef struct mlt_sim_event {
     uint64_t time;
-    uint32_t what; // the user's
+    uint32_t what; // the simulator's: number of an action or of a timer; the queue does not read it
     uint32_t seq;
 } mlt_sim_event;
 _Static_assert(sizeof(mlt_sim_event) == 16, "four to a cache line");
@@ -36,10 +36,10 @@ typedef struct mlt_sim_queue {
     size_t head;               // next event of bucket 0
     uint64_t filled;           // bit b - 1: bucket b is not empty
     mlt_sim_bucket bucket[65]; // 1 + the highest bit that differs from now
-    uint64_t *late;            // a heap: put back to now
-    uint32_t late_count, late_room;
-    mlt_sim_event *spare; // for sorting
-    size_t spare_room;
+    uint64_t *put_back;        // to now; heap of seq << 32 | what
+    uint32_t put_back_count, put_back_room;
+    mlt_sim_event *scratch; // for sorting
+    size_t scratch_room;
 } mlt_sim_queue;
 
 void mlt_sim_queue_init(mlt_sim_queue *queue);
@@ -76,9 +76,9 @@ static inline void mlt_sim_queue_push(mlt_sim_queue *queue, mlt_sim_event event)
 static inline bool mlt_sim_queue_pop(mlt_sim_queue *queue, mlt_sim_event *event)
 {
     mlt_sim_bucket *first = &queue->bucket[0];
-    if (MLT_UNLIKELY(queue->head == first->count || queue->late_count)) {
-        if (queue->late_count && (queue->head == first->count ||
-                                  queue->late[0] >> 32 < first->events[queue->head].seq)) {
+    if (MLT_UNLIKELY(queue->head == first->count || queue->put_back_count)) {
+        if (queue->put_back_count && (queue->head == first->count ||
+                                      queue->put_back[0] >> 32 < first->events[queue->head].seq)) {
             *event = mlt_sim_queue_pop_late(queue);
             return true;
         }

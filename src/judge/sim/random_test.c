@@ -392,7 +392,7 @@ static bool path_step_fits(const mlt_goal_program *p, const mlt_loggops *m,
                            const mlt_sim_step *before, const mlt_sim_step *step)
 {
     const mlt_goal_action *a = &p->rank[before->place.rank].actions[before->place.action];
-    switch (step->why) {
+    switch (step->cause) {
     case MLT_SIM_DEPENDS:
         return step->place.rank == before->place.rank &&
                (step->start_ps == before->end_ps || step->start_ps == before->start_ps);
@@ -417,7 +417,7 @@ static void check_path(const mlt_goal_program *p, const mlt_loggops *m, const ml
 {
     if (!r->actions)
         return;
-    CHECK(r->path_count > 0 && r->path[0].why == MLT_SIM_FIRST && r->path[0].start_ps == 0);
+    CHECK(r->path_count > 0 && r->path[0].cause == MLT_SIM_FIRST && r->path[0].start_ps == 0);
     CHECK(r->path[r->path_count - 1].end_ps == r->total_ps);
     for (uint64_t i = 1; i < r->path_count; i++) {
         CHECK(r->path[i].start_ps >= r->path[i - 1].start_ps);
@@ -429,10 +429,10 @@ static void check_same(const plain *s, const mlt_sim_result *r)
 {
     uint64_t total = 0;
     for (uint32_t a = 0; a < s->count; a++) {
-        CHECK(r->start_ps[a] == s->start[a]);
-        CHECK(r->busy_ps[a] == s->busy[a]);
-        CHECK(r->finish_ps[a] == s->finish[a]);
-        CHECK(r->end_ps[s->place[a].rank] >= s->finish[a]);
+        CHECK(r->action_start_ps[a] == s->start[a]);
+        CHECK(r->cpu_start_ps[a] == s->busy[a]);
+        CHECK(r->action_end_ps[a] == s->finish[a]);
+        CHECK(r->rank_end_ps[s->place[a].rank] >= s->finish[a]);
         total = later(total, s->finish[a]);
     }
     CHECK(r->total_ps == total && r->actions == s->count && r->events == s->seq);
@@ -547,8 +547,8 @@ static void check_strangers(void)
         if (alike && alone && other) {
             CHECK(mixed);
             for (uint32_t r = 0; r < 5; r++) {
-                CHECK(mixed->end_ps[at[0][r]] == alone->end_ps[r]);
-                CHECK(mixed->end_ps[at[1][r]] == other->end_ps[r]);
+                CHECK(mixed->rank_end_ps[at[0][r]] == alone->rank_end_ps[r]);
+                CHECK(mixed->rank_end_ps[at[1][r]] == other->rank_end_ps[r]);
             }
             CHECK(mixed->events == alone->events + other->events);
             tried++;
@@ -581,8 +581,8 @@ static void check_monotone(void)
             mlt_sim_result *slow = simulate(p, &more);
             CHECK(slow && slow->total_ps >= base->total_ps);
             for (uint64_t a = 0; a < base->actions; a++)
-                CHECK(slow->start_ps[a] >= base->start_ps[a] &&
-                      slow->finish_ps[a] >= base->finish_ps[a]);
+                CHECK(slow->action_start_ps[a] >= base->action_start_ps[a] &&
+                      slow->action_end_ps[a] >= base->action_end_ps[a]);
             mlt_sim_result_free(slow);
         }
         tried += base != NULL;
@@ -605,9 +605,9 @@ static void check_crowd(void)
     }
     mlt_loggops machine = {.L = 1, .o = 2, .g = 1, .S = 100};
     mlt_sim_result *r = simulate(p, &machine);
-    CHECK(r && r->end_ps[0] == UINT64_C(500000) * 1000);
+    CHECK(r && r->rank_end_ps[0] == UINT64_C(500000) * 1000);
     for (uint32_t i = 1; i < 100000; i++) // sends first, for they were put in first
-        CHECK(r->start_ps[2 * i] == i * UINT64_C(2000));
+        CHECK(r->action_start_ps[2 * i] == i * UINT64_C(2000));
     mlt_sim_result_free(r);
     mlt_goal_program_free(p);
 }
@@ -639,11 +639,11 @@ static void check_machines(void)
             CHECK(mlt_goal_simulate(p, &options, &r, why, sizeof why) == MLT_OK);
             CHECK(r->total_ps == bare->total_ps && r->events == bare->events);
             CHECK(r->unexpected_ps == bare->unexpected_ps);
-            CHECK(one ? r->far_messages == 0 : r->far_messages <= r->messages);
-            size_t bytes = bare->actions * sizeof *bare->start_ps;
-            CHECK(memcmp(r->start_ps, bare->start_ps, bytes) == 0);
-            CHECK(memcmp(r->busy_ps, bare->busy_ps, bytes) == 0);
-            CHECK(memcmp(r->finish_ps, bare->finish_ps, bytes) == 0);
+            CHECK(one ? r->network_messages == 0 : r->network_messages <= r->messages);
+            size_t bytes = bare->actions * sizeof *bare->action_start_ps;
+            CHECK(memcmp(r->action_start_ps, bare->action_start_ps, bytes) == 0);
+            CHECK(memcmp(r->cpu_start_ps, bare->cpu_start_ps, bytes) == 0);
+            CHECK(memcmp(r->action_end_ps, bare->action_end_ps, bytes) == 0);
             mlt_sim_result_free(r);
         }
         tried += bare != NULL;

@@ -123,8 +123,8 @@ static inline void satisfy(mlt_sim *sim, uint32_t number, uint64_t time, uint32_
 static inline void start(mlt_sim *sim, uint32_t number, mlt_sim_action *action, uint64_t time)
 {
     action->bits |= MLT_SIM_STARTED;
-    if (MLT_UNLIKELY(sim->result->start_ps != NULL))
-        sim->result->start_ps[number] = sim->result->busy_ps[number] = time;
+    if (MLT_UNLIKELY(sim->result->action_start_ps != NULL))
+        sim->result->action_start_ps[number] = sim->result->cpu_start_ps[number] = time;
     if (MLT_LIKELY(!(action->bits & MLT_SIM_STARTERS)))
         return;
     for (uint32_t i = action->next_at; i < action[1].next_at; i++)
@@ -142,8 +142,8 @@ static inline void finish(mlt_sim *sim, uint32_t number, mlt_sim_action *action,
         sim->result->total_ps = time;
         sim->last_action = number;
     }
-    if (MLT_UNLIKELY(sim->result->finish_ps != NULL))
-        sim->result->finish_ps[number] = time;
+    if (MLT_UNLIKELY(sim->result->action_end_ps != NULL))
+        sim->result->action_end_ps[number] = time;
     for (uint32_t i = action->next_at; i < action[1].next_at; i++)
         if (!(sim->next[i] & MLT_GOAL_STARTED))
             satisfy(sim, sim->next[i], time, number, MLT_SIM_AT_FINISH);
@@ -218,8 +218,8 @@ static inline void match(mlt_sim *sim, uint32_t send_number, uint32_t recv_numbe
 {
     mlt_sim_action *recv = &sim->actions[recv_number];
     uint64_t end = taken + mlt_sim_recv_cpu(sim, recv);
-    if (MLT_UNLIKELY(sim->result->busy_ps != NULL))
-        sim->result->busy_ps[recv_number] = taken;
+    if (MLT_UNLIKELY(sim->result->cpu_start_ps != NULL))
+        sim->result->cpu_start_ps[recv_number] = taken;
     if (end >= now)
         run_received(sim, recv_number, recv, end, (mlt_sim_ref){send_number, MLT_SIM_AT_SECOND, 0});
     else

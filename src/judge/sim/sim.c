@@ -46,17 +46,17 @@ static void make_result(mlt_sim *sim, const mlt_sim_options *options)
     mlt_sim_result *result = sim->result;
     result->ranks = sim->program->ranks;
     result->actions = sim->count;
-    result->end_ps = mlt_take(result->ranks, sizeof *result->end_ps);
+    result->rank_end_ps = mlt_take(result->ranks, sizeof *result->rank_end_ps);
     if (!options->keep_times)
         return;
-    result->start_ps = mlt_take(sim->count, sizeof *result->start_ps);
-    result->busy_ps = mlt_take(sim->count, sizeof *result->busy_ps);
-    result->finish_ps = mlt_take(sim->count, sizeof *result->finish_ps);
+    result->action_start_ps = mlt_take(sim->count, sizeof *result->action_start_ps);
+    result->cpu_start_ps = mlt_take(sim->count, sizeof *result->cpu_start_ps);
+    result->action_end_ps = mlt_take(sim->count, sizeof *result->action_end_ps);
 }
 
 static void collect_ends(const mlt_sim *sim)
 {
-    uint64_t *end = sim->result->end_ps;
+    uint64_t *end = sim->result->rank_end_ps;
     for (uint32_t l = 0; l < sim->lanes_count; l++) {
         uint32_t rank = mlt_sim_rank(sim, l);
         end[rank] = sim->lanes[l].end > end[rank] ? sim->lanes[l].end : end[rank];
@@ -179,10 +179,10 @@ void mlt_sim_result_free(mlt_sim_result *result)
 {
     if (!result)
         return;
-    free(result->end_ps);
-    free(result->start_ps);
-    free(result->busy_ps);
-    free(result->finish_ps);
+    free(result->rank_end_ps);
+    free(result->action_start_ps);
+    free(result->cpu_start_ps);
+    free(result->action_end_ps);
     free(result->other);
     free(result->path);
     free(result->links);

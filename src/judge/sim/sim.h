@@ -56,11 +56,11 @@ typedef enum mlt_sim_why {
 
 typedef struct mlt_sim_step {
     mlt_goal_place place;
-    mlt_sim_why why;
+    mlt_sim_why cause;
     uint64_t start_ps, end_ps;
     // MESSAGE between the hosts of a cluster: how long it was in the network, and how much of that
     // because it shared links with others.
-    uint64_t network_ps, shared_ps;
+    uint64_t network_ps, contention_ps;
 } mlt_sim_step;
 
 typedef struct mlt_sim_link {
@@ -71,23 +71,23 @@ typedef struct mlt_sim_link {
 
 typedef struct mlt_sim_result {
     uint32_t ranks;
-    uint64_t *end_ps;  // [ranks]: when a rank's last action ended
-    uint64_t total_ps; // the greatest
+    uint64_t *rank_end_ps; // [ranks]: when a rank's last action ended
+    uint64_t total_ps;     // the greatest
     uint64_t events, messages, bytes, actions;
     uint64_t unexpected;    // messages that came before their receive
     uint64_t unexpected_ps; // how long they waited for it, summed
     // With keep_times: by the action's number as in mlt_goal_pairs (ranks one after the other).
-    // A receive starts when it is posted; busy_ps is when a CPU took up its message. For the others
-    // busy_ps is start_ps.
-    uint64_t *start_ps, *busy_ps, *finish_ps;
+    // A receive starts when it is posted; cpu_start_ps is when a CPU took up its message. For the others
+    // cpu_start_ps is action_start_ps.
+    uint64_t *action_start_ps, *cpu_start_ps, *action_end_ps;
     mlt_goal_place *other; // with keep_times, of a message action: its other end
     mlt_sim_step *path;    // with keep_path: first to last
     uint64_t path_count;
     double seconds; // of simulation, real time
     // With a cluster: messages between hosts, links that they passed, and the links that were busy
     // the longest, first to last.
-    uint64_t far_messages, hops;
-    uint64_t changes; // a shared processor passed from one rank to another
+    uint64_t network_messages, hops;
+    uint64_t context_switches; // a shared processor passed from one rank to another
     mlt_sim_link *links;
     uint32_t links_count;
 } mlt_sim_result;

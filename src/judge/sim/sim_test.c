@@ -84,10 +84,10 @@ static mlt_sim_result *run(mlt_goal_program *p)
 // An action, by its number over all ranks, was from start to finish.
 static bool was(const mlt_sim_result *r, uint32_t number, uint64_t start, uint64_t finish)
 {
-    if (r->start_ps[number] == start * 1000 && r->finish_ps[number] == finish * 1000)
+    if (r->action_start_ps[number] == start * 1000 && r->action_end_ps[number] == finish * 1000)
         return true;
-    fprintf(stderr, "action %u: %.3f to %.3f\n", number, (double)r->start_ps[number] / 1e3,
-            (double)r->finish_ps[number] / 1e3);
+    fprintf(stderr, "action %u: %.3f to %.3f\n", number, (double)r->action_start_ps[number] / 1e3,
+            (double)r->action_end_ps[number] / 1e3);
     return false;
 }
 
@@ -95,12 +95,12 @@ static bool step_is(const mlt_sim_result *r, uint64_t i, uint32_t rank, uint32_t
                     mlt_sim_why why, uint64_t start, uint64_t end)
 {
     const mlt_sim_step *s = &r->path[i];
-    if (i < r->path_count && s->place.rank == rank && s->place.action == action && s->why == why &&
-        s->start_ps == start * 1000 && s->end_ps == end * 1000)
+    if (i < r->path_count && s->place.rank == rank && s->place.action == action &&
+        s->cause == why && s->start_ps == start * 1000 && s->end_ps == end * 1000)
         return true;
     for (uint64_t k = 0; k < r->path_count; k++)
         fprintf(stderr, "step %d: rank %u action %u why %d, %.3f to %.3f\n", (int)k,
-                r->path[k].place.rank, r->path[k].place.action, r->path[k].why,
+                r->path[k].place.rank, r->path[k].place.action, r->path[k].cause,
                 (double)r->path[k].start_ps / 1e3, (double)r->path[k].end_ps / 1e3);
     return false;
 }
@@ -115,8 +115,8 @@ static void check_one_send(void)
     mlt_sim_result *r = run(p);
     CHECK(was(r, 0, 0, 20));  // CPU 10+10
     CHECK(was(r, 1, 0, 140)); // posted at 0; comes at 110, CPU 10+max(10,20)
-    CHECK(r->busy_ps[1] == 110000 && r->busy_ps[0] == 0);
-    CHECK(r->total_ps == 140000 && r->end_ps[0] == 20000 && r->end_ps[1] == 140000);
+    CHECK(r->cpu_start_ps[1] == 110000 && r->cpu_start_ps[0] == 0);
+    CHECK(r->total_ps == 140000 && r->rank_end_ps[0] == 20000 && r->rank_end_ps[1] == 140000);
     CHECK(r->events == 3 && r->messages == 1 && r->bytes == 11 && r->actions == 2 && r->ranks == 2);
     CHECK(r->unexpected == 0);
     CHECK(r->path_count == 2 && step_is(r, 0, 0, 0, MLT_SIM_FIRST, 0, 20));
@@ -186,7 +186,8 @@ static void check_nothing_and_self(void)
     p = ranks(3); // ranks without actions
     calc(p, 1, 5);
     r = run(p);
-    CHECK(r->end_ps[0] == 0 && r->end_ps[1] == 5000 && r->end_ps[2] == 0 && r->events == 1);
+    CHECK(r->rank_end_ps[0] == 0 && r->rank_end_ps[1] == 5000 && r->rank_end_ps[2] == 0 &&
+          r->events == 1);
     mlt_sim_result_free(r);
     r = run(ranks(0));
     CHECK(r->total_ps == 0 && r->path_count == 0);
@@ -243,7 +244,7 @@ static void check_rendezvous_late(void)
     mlt_sim_result *r = run_on(p, &options);
     CHECK(was(r, 0, 0, 500)); // matched when the receive is posted
     CHECK(was(r, 1, 500, 900));
-    CHECK(was(r, 3, 500, 500) && r->busy_ps[3] == 110000); // all is there
+    CHECK(was(r, 3, 500, 500) && r->cpu_start_ps[3] == 110000); // all is there
     CHECK(r->unexpected == 1 && r->unexpected_ps == 390000);
     CHECK(r->path_count == 4 && step_is(r, 0, 1, 0, MLT_SIM_FIRST, 0, 500));
     CHECK(step_is(r, 1, 1, 1, MLT_SIM_DEPENDS, 500, 500)); // posted
@@ -311,7 +312,7 @@ static void check_two_cpus(void)
     requ(p, 0, c, b);
     r = run(p);
     CHECK(was(r, 0, 0, 100) && was(r, 1, 0, 70) && was(r, 2, 100, 150));
-    CHECK(r->end_ps[0] == 150000 && step_is(r, 0, 0, 0, MLT_SIM_FIRST, 0, 100));
+    CHECK(r->rank_end_ps[0] == 150000 && step_is(r, 0, 0, 0, MLT_SIM_FIRST, 0, 100));
     mlt_sim_result_free(r);
 
     p = ranks(2); // CPU 0 computes for long; the receive names CPU 1, which takes up the message
@@ -369,7 +370,7 @@ static void check_unexpected(void)
     mlt_sim_result *r = run(p);
     // It comes at 110, when CPU 0 computes until 250; then the message, first put in, goes first,
     // though it is unexpected; at once the receive is posted. The CPU is done with it at 260.
-    CHECK(was(r, 2, 50, 250) && was(r, 3, 250, 260) && r->busy_ps[3] == 250000);
+    CHECK(was(r, 2, 50, 250) && was(r, 3, 250, 260) && r->cpu_start_ps[3] == 250000);
     CHECK(r->unexpected == 1 && r->unexpected_ps == 0);
     CHECK(step_is(r, r->path_count - 1, 1, 2, MLT_SIM_CPU, 250, 260));
     mlt_sim_result_free(r);
@@ -384,7 +385,7 @@ static void check_unexpected(void)
     requ(p, 1, third, other);
     r = run(p);
     CHECK(was(r, 4, 0, 100) && was(r, 5, 100, 130));   // CPU 0: 100, then 30 ...
-    CHECK(r->busy_ps[2] == 130000);                    // ... so it waits from 110 to 130
+    CHECK(r->cpu_start_ps[2] == 130000);               // ... so it waits from 110 to 130
     CHECK(was(r, 2, 300, 300) && was(r, 3, 300, 307)); // received long ago
     CHECK(r->unexpected == 1 && r->unexpected_ps == 170000);
     mlt_sim_result_free(r);
@@ -416,7 +417,7 @@ static void check_wildcard(void)
     r = run(p);
     CHECK(was(r, 1, 500, 500) && was(r, 2, 500, 500) && r->unexpected == 2);
     // 110 for the first, 130 for the second, whose NIC is busy until 110+20
-    CHECK(r->busy_ps[2] == 110000 && r->busy_ps[1] == 130000);
+    CHECK(r->cpu_start_ps[2] == 110000 && r->cpu_start_ps[1] == 130000);
     CHECK(r->unexpected_ps == 390000 + 370000);
     mlt_sim_result_free(r);
 }
@@ -461,9 +462,10 @@ static void check_exec(void)
     uint32_t in = add(p, 1, MLT_GOAL_RECV_EXEC, 0, 11), after = calc(p, 1, 4);
     requ(p, 1, after, in);
     r = run(p);
-    CHECK(r->finish_ps[1] == 145500 && r->start_ps[2] == 145500 && r->finish_ps[2] == 149500);
-    CHECK(r->events == 5 && r->busy_ps[1] == 110000);
-    CHECK(r->path_count == 4 && r->path[2].why == MLT_SIM_DEPENDS && r->path[2].place.rank == 1 &&
+    CHECK(r->action_end_ps[1] == 145500 && r->action_start_ps[2] == 145500 &&
+          r->action_end_ps[2] == 149500);
+    CHECK(r->events == 5 && r->cpu_start_ps[1] == 110000);
+    CHECK(r->path_count == 4 && r->path[2].cause == MLT_SIM_DEPENDS && r->path[2].place.rank == 1 &&
           r->path[2].start_ps == 140000 && r->path[2].end_ps == 145500);
     mlt_sim_result_free(r);
 
@@ -537,7 +539,7 @@ static void check_binomial(void)
     static const uint64_t end[8] = {50, 150, 150, 250, 160, 260, 260, 360};
     mlt_sim_result *r = run(binomial(8, 1));
     for (int i = 0; i < 8; i++)
-        CHECK(r->end_ps[i] == end[i] * 1000);
+        CHECK(r->rank_end_ps[i] == end[i] * 1000);
     CHECK(r->total_ps == 360000 && r->events == 21 && r->messages == 7 && r->path_count == 6);
     mlt_sim_result_free(r);
     // Closed form: the last leaf of 2^k ranks has k hops, if sends are not further apart than that.
@@ -560,7 +562,7 @@ static void check_ring(void)
     }
     mlt_sim_result *r = run(p);
     CHECK(r->total_ps == 10 * (110 + 10 + 2 * 2) * 1000); // a hop: o+L, then o+(s-1)G
-    CHECK(r->end_ps[0] == r->total_ps && r->path_count == 20);
+    CHECK(r->rank_end_ps[0] == r->total_ps && r->path_count == 20);
     mlt_sim_result_free(r);
 }
 
@@ -575,7 +577,7 @@ static void check_gather(void)
     // All 32 come at 110; CPU 30 and NIC 40 each, in the order of their senders.
     CHECK(r->total_ps == (110 + 31 * 40 + 30) * 1000);
     for (uint32_t i = 0; i < 32; i++)
-        CHECK(r->busy_ps[i] == (110 + i * 40) * 1000);
+        CHECK(r->cpu_start_ps[i] == (110 + i * 40) * 1000);
     CHECK(r->path_count == 33);
     for (uint32_t i = 1; i < 33; i++)
         CHECK(step_is(r, i, 0, i - 1, i == 1 ? MLT_SIM_MESSAGE : MLT_SIM_NIC, 110 + (i - 1) * 40,
@@ -595,15 +597,15 @@ static void check_prices(void)
     send(p, 0, 1, 1001);
     recv(p, 1, 0, 1001);
     mlt_sim_result *r = run_on(p, &options);
-    CHECK(r->end_ps[0] == 1500000 && r->end_ps[1] == (1500 + 2500 + 1500 + 6000) * 1000);
-    CHECK(!r->start_ps && !r->path);
+    CHECK(r->rank_end_ps[0] == 1500000 && r->rank_end_ps[1] == (1500 + 2500 + 1500 + 6000) * 1000);
+    CHECK(!r->action_start_ps && !r->path);
     mlt_sim_result_free(r);
     options.machine.G = 0.0125; // parts of a ns count
     p = ranks(2);
     send(p, 0, 1, 1001);
     recv(p, 1, 0, 1001);
     r = run_on(p, &options);
-    CHECK(r->end_ps[1] == 5512500);
+    CHECK(r->rank_end_ps[1] == 5512500);
     mlt_sim_result_free(r);
 }
 

@@ -169,7 +169,7 @@ void mlt_sim_depart(mlt_sim *sim, uint32_t send, uint64_t time, uint32_t what, u
                                                 .late = time,
                                                 .inside = inside,
                                                 .loose = inside && is_loose(sim)};
-    sim->result->far_messages += !inside;
+    sim->result->network_messages += !inside;
     go_on(sim, number, time, seq);
 }
 

@@ -113,7 +113,7 @@ static void take_end(mlt_agent *a, mlt_agent_child *c, int status, const struct 
     for (uint32_t i = 0; i < proc->workers; i++) {
         mlt_job_worker *worker = mlt_job_worker_at(a->job, proc->first_worker + i);
         // relaxed: its owner is gone, and this agent is the only reader that needs it.
-        atomic_store_explicit(&worker->asleep, MLT_WORKER_ENDED, memory_order_relaxed);
+        atomic_store_explicit(&worker->state, MLT_WORKER_ENDED, memory_order_relaxed);
     }
     if (a->connections)
         mlt_connections_gone(a->connections, c->proc);

@@ -28,9 +28,9 @@ static bool sleeps(mlt_agent *a, uint32_t local, uint32_t *epoch)
     mlt_job_worker *own = mlt_job_local_at(a->job, local);
     // acquire: as in mlt_job_look_at.
     *epoch = atomic_load_explicit(&own->epoch, memory_order_acquire);
-    uint32_t state = atomic_load_explicit(&own->asleep, memory_order_acquire) & MLT_NAP_STATE;
+    uint32_t state = atomic_load_explicit(&own->state, memory_order_acquire) & MLT_NAP_STATE;
     return (state == MLT_WORKER_ASLEEP || state == MLT_WORKER_LISTENS) &&
-           !atomic_load_explicit(&own->open, memory_order_acquire);
+           !atomic_load_explicit(&own->wakes_itself, memory_order_acquire);
 }
 
 void mlt_agent_look(mlt_agent *a, int64_t number)
@@ -90,7 +90,7 @@ static mlt_frame_state state_of(mlt_agent *a, const mlt_agent_child *c, uint32_t
 {
     // acquire: what the worker did before it ended or went to sleep is done.
     uint32_t asleep =
-        atomic_load_explicit(&mlt_job_local_at(a->job, local)->asleep, memory_order_acquire) &
+        atomic_load_explicit(&mlt_job_local_at(a->job, local)->state, memory_order_acquire) &
         MLT_NAP_STATE;
     uint32_t first, ranks = mlt_placement_ranks_of(a->conf.plan, worker, &first);
     mlt_hang_state state = asleep == MLT_WORKER_ENDED    ? MLT_HANG_ENDED

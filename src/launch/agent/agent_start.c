@@ -62,7 +62,7 @@ static void make_job(mlt_agent *a)
                          .host = a->conf.host,
                          .identity = a->conf.identity,
                          .cores = a->conf.cores,
-                         .near = a->bind.count > 0 && mlt_os_nodes(MLT_OS_NODES) > 1,
+                         .numa_local = a->bind.count > 0 && mlt_os_nodes(MLT_OS_NODES) > 1,
                          .launched = true,
                          .profile = a->conf.options->report};
     char why[512];

@@ -137,11 +137,11 @@ static void write_map(const mlt_live *l, mlt_text *out)
     }
     free(text);
     mlt_live_sum sum = mlt_live_snap_sum(&l->snap);
-    if (sum.blind)
+    if (sum.unreadable)
         mlt_text_add(out,
                      "the memory of %u worker%s cannot be read (process_vm_readv is refused), so "
                      "nothing of theirs is in the map\n",
-                     sum.blind, sum.blind == 1 ? "" : "s");
+                     sum.unreadable, sum.unreadable == 1 ? "" : "s");
     write_paths(l, out);
 }
 

@@ -16,14 +16,14 @@
 
 enum {
     LOOK_MOST_RANKS = 4096, // of a host that are looked at: each takes a microsecond
-    WORLD_CONTEXTS = 8,     // messages of MPI_COMM_WORLD: its ranks are those of the job
     NAMES = 16,             // places of names that are kept
     MOST_SHEETS = 1024,     // of a worker: each takes a microsecond
     MOST_RECORDS = 256,     // of a sheet
     MOST_QUEUES = 1024,     // of a worker
 };
 
-// Of one process: names of calls, which lie where they are all the time.
+// Cache of one process: the address of a call's name (a string constant, it does not move), and its number
+// in the snapshot.
 typedef struct look_name {
     uint64_t at;
     uint16_t call;
@@ -33,26 +33,26 @@ typedef struct look {
     mlt_live_snap *snap;
     mlt_job *job;
     pid_t pid;
-    uint32_t share; // ranks of a worker that are looked at
-    uint32_t world; // ranks of the job
+    uint32_t max_ranks_per_worker; // that are looked at
+    uint32_t world_size;           // ranks of the job
     mlt_live_layout layout;
     look_name names[NAMES];
     uint32_t name_count;
 } look;
 
-static bool get(const look *l, void *to, uint64_t from, size_t bytes)
+static bool read_peer(const look *l, void *to, uint64_t from, size_t bytes)
 {
     return from && mlt_os_read_peer(l->pid, to, from, bytes) == MLT_OK;
 }
 
-static uint64_t word_at(const char *bytes, uint16_t at)
+static uint64_t u64_at(const char *bytes, uint16_t at)
 {
     uint64_t value;
     memcpy(&value, bytes + at, sizeof value);
     return value;
 }
 
-static uint32_t half_at(const char *bytes, uint16_t at)
+static uint32_t u32_at(const char *bytes, uint16_t at)
 {
     uint32_t value;
     memcpy(&value, bytes + at, sizeof value);
@@ -66,10 +66,10 @@ static bool inside(uint16_t at, size_t bytes, uint16_t whole)
     return at + bytes <= whole;
 }
 
-// A rank's program may have written anything into the segment.
-static bool look_is_sound(const mlt_live_layout *y)
+// The table lies in memory that the rank's program can write.
+static bool layout_is_sound(const mlt_live_layout *y)
 {
-    size_t four = sizeof(uint64_t[MLT_CTL_DISTANCES]), word = sizeof(uint64_t);
+    size_t distances = sizeof(uint64_t[MLT_CTL_DISTANCES]), word = sizeof(uint64_t);
     size_t half = sizeof(uint32_t);
     const uint16_t sizes[] = {y->worker_bytes, y->sched_bytes, y->rank_bytes, y->fiber_bytes,
                               y->wait_bytes};
@@ -77,8 +77,10 @@ static bool look_is_sound(const mlt_live_layout *y)
         if (sizes[i] == 0 || sizes[i] > MLT_LIVE_MOST_BYTES)
             return false;
     return y->magic == MLT_LIVE_MAGIC && inside(y->sched, word, y->worker_bytes) &&
-           inside(y->ranks, word, y->worker_bytes) && inside(y->messages, four, y->worker_bytes) &&
-           inside(y->sizes, four, y->worker_bytes) && inside(y->eager, word, y->worker_bytes) &&
+           inside(y->ranks, word, y->worker_bytes) &&
+           inside(y->messages, distances, y->worker_bytes) &&
+           inside(y->sizes, distances, y->worker_bytes) &&
+           inside(y->eager, word, y->worker_bytes) &&
            inside(y->rendezvous, word, y->worker_bytes) && inside(y->held, word, y->worker_bytes) &&
            inside(y->held_most, word, y->worker_bytes) &&
            inside(y->switches, word, y->sched_bytes) && inside(y->runnable, half, y->sched_bytes) &&
@@ -111,7 +113,8 @@ static bool is_name(const char *text)
     return n > 0;
 }
 
-// Of the call whose name lies there. Names lie at the end of a page now and then.
+// The snapshot's number of the call whose name lies there. Reads no further than the page: the next may not
+// be mapped.
 static uint16_t call_at(look *l, uint64_t at)
 {
     char text[MLT_LIVE_NAME] = "";
@@ -119,7 +122,7 @@ static uint16_t call_at(look *l, uint64_t at)
         if (l->names[i].at == at)
             return l->names[i].call;
     size_t page = mlt_os_page_size(), left = page - at % page;
-    if (!get(l, text, at, left < sizeof text - 1 ? left : sizeof text - 1) || !is_name(text))
+    if (!read_peer(l, text, at, left < sizeof text - 1 ? left : sizeof text - 1) || !is_name(text))
         return mlt_live_snap_call(l->snap, "another call");
     uint16_t call = mlt_live_snap_call(l->snap, text);
     if (l->name_count < NAMES)
@@ -129,40 +132,43 @@ static uint16_t call_at(look *l, uint64_t at)
 
 static int32_t peer_of(const look *l, const char *wait)
 {
-    uint32_t kind = half_at(wait, l->layout.kind), context = half_at(wait, l->layout.context);
-    uint32_t peer = half_at(wait, l->layout.peer);
+    uint32_t kind = u32_at(wait, l->layout.kind), context = u32_at(wait, l->layout.context);
+    uint32_t peer = u32_at(wait, l->layout.peer);
+    // MPI_COMM_WORLD's contexts are the first: its ranks are those of the job.
     bool known = kind == MLT_WAIT_SEND ||
-                 ((kind == MLT_WAIT_RECV || kind == MLT_WAIT_PROBE) && context < WORLD_CONTEXTS);
-    return known && peer < l->world ? (int32_t)peer : -1;
+                 ((kind == MLT_WAIT_RECV || kind == MLT_WAIT_PROBE) && context < MLT_CONTEXTS);
+    return known && peer < l->world_size ? (int32_t)peer : -1;
 }
 
 static void look_at_rank(look *l, mlt_live_rank *rank, const char *bytes)
 {
     char fiber[MLT_LIVE_MOST_BYTES], wait[MLT_LIVE_MOST_BYTES];
-    rank->unexpected = half_at(bytes, l->layout.unexpected);
-    rank->posted = half_at(bytes, l->layout.posted);
+    rank->unexpected = u32_at(bytes, l->layout.unexpected);
+    rank->posted = u32_at(bytes, l->layout.posted);
     if (bytes[l->layout.ended]) {
         rank->doing = MLT_LIVE_ENDED;
         return;
     }
-    if (!get(l, fiber, word_at(bytes, l->layout.fiber), l->layout.fiber_bytes) ||
-        !get(l, wait, word_at(fiber, l->layout.wait), l->layout.wait_bytes))
+    if (!read_peer(l, fiber, u64_at(bytes, l->layout.fiber), l->layout.fiber_bytes) ||
+        !read_peer(l, wait, u64_at(fiber, l->layout.wait), l->layout.wait_bytes))
         return;
-    uint32_t kind = half_at(wait, l->layout.kind);
+    uint32_t kind = u32_at(wait, l->layout.kind);
     if (kind == MLT_WAIT_TIME || kind == MLT_WAIT_FD)
         return; // it waits for nobody in the job
     rank->doing = MLT_LIVE_WAITS;
-    rank->joined = kind == MLT_WAIT_BARRIER;
+    rank->in_collective = kind == MLT_WAIT_BARRIER;
     rank->peer = peer_of(l, wait);
-    rank->call = call_at(l, word_at(wait, l->layout.call));
+    rank->call = call_at(l, u64_at(wait, l->layout.call));
 }
 
-// The first ones of the worker, as many as its share; the others do what the scheduler says.
+// Reads the first max_ranks_per_worker ranks one by one; if there are more, estimates the counts from the
+// run queue.
 static void look_at_ranks(look *l, mlt_live_worker *worker, const char *own, uint32_t runnable)
 {
-    uint32_t count = worker->ranks < l->share ? worker->ranks : l->share;
+    uint32_t count =
+        worker->ranks < l->max_ranks_per_worker ? worker->ranks : l->max_ranks_per_worker;
     char *bytes = mlt_take(count, l->layout.rank_bytes);
-    if (!get(l, bytes, word_at(own, l->layout.ranks), (size_t)count * l->layout.rank_bytes))
+    if (!read_peer(l, bytes, u64_at(own, l->layout.ranks), (size_t)count * l->layout.rank_bytes))
         count = 0;
     mlt_live_snap *s = l->snap;
     MLT_ARRAY_WANT(s->ranks, s->rank_count + count, s->rank_room);
@@ -188,11 +194,11 @@ static void look_at_sheets(const look *l, const mlt_live_shown *shown)
     mlt_live_sheet sheet;
     uint64_t at = (uintptr_t)shown->sheets;
     mlt_ctl_path *records = mlt_take(MOST_RECORDS, sizeof *records);
-    for (int i = 0; i < MOST_SHEETS && get(l, &sheet, at, sizeof sheet); i++) {
+    for (int i = 0; i < MOST_SHEETS && read_peer(l, &sheet, at, sizeof sheet); i++) {
         if (sheet.magic != MLT_LIVE_SHEET)
             break; // it was hidden a moment ago
         uint64_t count = sheet.count < MOST_RECORDS ? sheet.count : MOST_RECORDS;
-        if (get(l, records, (uintptr_t)sheet.records, count * sizeof *records))
+        if (read_peer(l, records, (uintptr_t)sheet.records, count * sizeof *records))
             for (uint64_t r = 0; r < count; r++)
                 if (mlt_ctl_path_tells(&records[r]))
                     mlt_path_map_paths(&l->snap->map, &records[r], 1);
@@ -204,7 +210,7 @@ static void look_at_sheets(const look *l, const mlt_live_shown *shown)
 // Somebody is in the list whose head lies there in the worker.
 static bool has_some(const char *bytes, uint16_t head, uint64_t at)
 {
-    return word_at(bytes, head) != at + head;
+    return u64_at(bytes, head) != at + head;
 }
 
 static void add_queue(const look *l, const mlt_live_queues *q, const char *bytes, uint64_t at,
@@ -212,17 +218,18 @@ static void add_queue(const look *l, const mlt_live_queues *q, const char *bytes
 {
     mlt_live_snap *s = l->snap;
     mlt_live_queue queue = {.worker = worker,
-                            .held = half_at(bytes, q->held),
-                            .room = half_at(bytes, q->room),
-                            .flow = word_at(bytes, q->flow) != 0,
+                            .held = u32_at(bytes, q->held),
+                            .room = u32_at(bytes, q->room),
+                            .flow = u64_at(bytes, q->flow) != 0,
                             .starved = has_some(bytes, q->reads, at),
                             .blocked = has_some(bytes, q->writes, at)};
     if (!queue.room || queue.held > queue.room)
         return;
     memcpy(queue.name, bytes + q->name, MLT_LIVE_QUEUE_NAME - 1);
     if (!queue.name[0])
-        snprintf(queue.name, sizeof queue.name, "channel %" PRIu64, word_at(bytes, q->number));
+        snprintf(queue.name, sizeof queue.name, "channel %" PRIu64, u64_at(bytes, q->number));
     size_t used = strlen(queue.name);
+    // What lies behind the name's end in the worker's memory does not go out with the snapshot.
     memset(queue.name + used, 0, sizeof queue.name - used);
     MLT_ARRAY_WANT(s->queues, s->queue_count + 1, s->queue_room);
     s->queues[s->queue_count++] = queue;
@@ -232,11 +239,11 @@ static void look_at_queues(const look *l, const mlt_live_queues *q, uint32_t wor
 {
     char bytes[MLT_LIVE_MOST_BYTES];
     mlt_list_node link;
-    if (!queues_are_sound(q) || !get(l, &link, (uintptr_t)q->list, sizeof link))
+    if (!queues_are_sound(q) || !read_peer(l, &link, (uintptr_t)q->list, sizeof link))
         return;
     for (int i = 0; i < MOST_QUEUES && link.next != q->list; i++) {
         uint64_t at = (uintptr_t)link.next - q->link;
-        if (!get(l, bytes, at, q->bytes))
+        if (!read_peer(l, bytes, at, q->bytes))
             return;
         add_queue(l, q, bytes, at, worker);
         memcpy(&link, bytes + q->link, sizeof link);
@@ -246,26 +253,26 @@ static void look_at_queues(const look *l, const mlt_live_queues *q, uint32_t wor
 // ---- workers
 
 // False: it cannot be read.
-static bool look_inside(look *l, mlt_live_worker *worker, const mlt_job_worker *words)
+static bool look_inside(look *l, mlt_live_worker *worker, const mlt_job_worker *entry)
 {
     char own[MLT_LIVE_MOST_BYTES], sched[MLT_LIVE_MOST_BYTES];
     // acquire: pairs with mlt_live_show.
-    uint64_t at = atomic_load_explicit(&words->live, memory_order_acquire);
-    uint64_t layout = atomic_load_explicit(&words->layout, memory_order_relaxed);
-    if (!l->pid || !get(l, &l->layout, layout, sizeof l->layout) || !look_is_sound(&l->layout) ||
-        !get(l, own, at, l->layout.worker_bytes) ||
-        !get(l, sched, word_at(own, l->layout.sched), l->layout.sched_bytes))
+    uint64_t at = atomic_load_explicit(&entry->live, memory_order_acquire);
+    uint64_t layout = atomic_load_explicit(&entry->layout, memory_order_relaxed);
+    if (!l->pid || !read_peer(l, &l->layout, layout, sizeof l->layout) ||
+        !layout_is_sound(&l->layout) || !read_peer(l, own, at, l->layout.worker_bytes) ||
+        !read_peer(l, sched, u64_at(own, l->layout.sched), l->layout.sched_bytes))
         return false;
     memcpy(worker->messages, own + l->layout.messages, sizeof worker->messages);
     memcpy(worker->bytes, own + l->layout.sizes, sizeof worker->bytes);
-    worker->eager = word_at(own, l->layout.eager);
-    worker->rendezvous = word_at(own, l->layout.rendezvous);
-    worker->held = word_at(own, l->layout.held);
-    worker->held_most = word_at(own, l->layout.held_most);
-    worker->switches = word_at(sched, l->layout.switches);
-    look_at_ranks(l, worker, own, half_at(sched, l->layout.runnable));
+    worker->eager = u64_at(own, l->layout.eager);
+    worker->rendezvous = u64_at(own, l->layout.rendezvous);
+    worker->held = u64_at(own, l->layout.held);
+    worker->held_most = u64_at(own, l->layout.held_most);
+    worker->switches = u64_at(sched, l->layout.switches);
+    look_at_ranks(l, worker, own, u32_at(sched, l->layout.runnable));
     mlt_live_shown shown;
-    if (get(l, &shown, l->layout.shown, sizeof shown)) {
+    if (read_peer(l, &shown, l->layout.shown, sizeof shown)) {
         look_at_sheets(l, &shown);
         look_at_queues(l, &shown.queues, worker->worker);
     }
@@ -276,16 +283,16 @@ static void look_at_worker(look *l, uint32_t number, uint32_t proc, const mlt_pl
 {
     mlt_live_snap *s = l->snap;
     mlt_live_worker worker = {.worker = number, .proc = proc, .host = plan->procs[proc].host};
-    const mlt_job_worker *words = mlt_job_worker_at(l->job, number);
+    const mlt_job_worker *entry = mlt_job_worker_at(l->job, number);
     worker.ranks = mlt_placement_ranks_of(plan, number, &worker.first_rank);
-    mlt_job_worker_sleep state = mlt_job_sleep_of(words);
+    mlt_job_worker_sleep state = mlt_job_sleep_of(entry);
     if (state == MLT_WORKER_ENDED) {
         worker.ended = worker.ranks;
     } else if (state == MLT_WORKER_UNBORN) {
         worker.unborn = 1;
-    } else if (!look_inside(l, &worker, words)) {
-        uint32_t blocked = atomic_load_explicit(&words->blocked, memory_order_relaxed);
-        worker.blind = 1;
+    } else if (!look_inside(l, &worker, entry)) {
+        uint32_t blocked = atomic_load_explicit(&entry->blocked, memory_order_relaxed);
+        worker.unreadable = 1;
         worker.waiting = blocked < worker.ranks ? blocked : worker.ranks;
     }
     MLT_ARRAY_WANT(s->workers, s->worker_count + 1, s->worker_room);
@@ -332,8 +339,9 @@ static uint64_t cpu_ns_of(pid_t pid)
 void mlt_live_look(mlt_live_snap *s, mlt_job *job, const mlt_placement *plan,
                    const mlt_live_child *children, uint32_t count)
 {
-    look l = {.snap = s, .job = job, .world = plan->ranks};
-    l.share = job->local_workers < LOOK_MOST_RANKS ? LOOK_MOST_RANKS / job->local_workers : 1;
+    look l = {.snap = s, .job = job, .world_size = plan->ranks};
+    l.max_ranks_per_worker =
+        job->local_workers < LOOK_MOST_RANKS ? LOOK_MOST_RANKS / job->local_workers : 1;
     for (uint32_t i = 0; i < count; i++) {
         const mlt_placement_proc *proc = &plan->procs[children[i].proc];
         l.pid = children[i].pid;

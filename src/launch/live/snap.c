@@ -191,7 +191,7 @@ static void snap_add_worker(mlt_live_sum *sum, const mlt_live_worker *w)
     sum->switches += w->switches;
     sum->held += w->held;
     sum->held_most += w->held_most;
-    sum->blind += w->blind;
+    sum->unreadable += w->unreadable;
 }
 
 mlt_live_sum mlt_live_snap_sum(const mlt_live_snap *s)
@@ -236,16 +236,16 @@ static int by_others(const void *a, const void *b)
 // Those that compute, by rank, with how many are known to wait for them.
 static uint32_t list_computing(const mlt_live_snap *s, mlt_live_late *list)
 {
-    uint32_t n = 0, waiting = 0, joined = 0;
+    uint32_t n = 0, waiting = 0, in_collective = 0;
     for (uint32_t i = 0; i < s->rank_count; i++) {
         const mlt_live_rank *r = &s->ranks[i];
         waiting += r->doing == MLT_LIVE_WAITS;
-        joined += r->doing == MLT_LIVE_WAITS && r->joined;
+        in_collective += r->doing == MLT_LIVE_WAITS && r->in_collective;
         if (r->doing == MLT_LIVE_COMPUTES)
             list[n++] = (mlt_live_late){.rank = r->rank};
     }
-    for (uint32_t i = 0; 2 * joined > n + waiting && i < n; i++)
-        list[i].others = joined;
+    for (uint32_t i = 0; 2 * in_collective > n + waiting && i < n; i++)
+        list[i].others = in_collective;
     qsort(list, n, sizeof *list, snap_by_rank);
     return n;
 }

@@ -33,7 +33,7 @@ typedef struct mlt_live_worker {
     uint32_t first_rank, ranks;
     uint32_t waiting, ended; // of its ranks; the others compute, unless it is `unborn`
     uint8_t unborn;          // it has not joined the job yet
-    uint8_t blind;           // its memory cannot be read: only the numbers above are known
+    uint8_t unreadable;      // its memory cannot be read: only the numbers above are known
     uint16_t unused;
     uint64_t messages[MLT_CTL_DISTANCES], bytes[MLT_CTL_DISTANCES]; // sent
     uint64_t eager, rendezvous, switches;
@@ -54,7 +54,7 @@ typedef struct mlt_live_rank {
     int32_t peer;                // the world rank that it waits for; -1: several, or not known
     uint16_t call;               // where it waits: the number of the mlt_live_call
     uint8_t doing;               // mlt_live_doing
-    uint8_t joined;              // 1: it waits in a collective call
+    uint8_t in_collective;       // 1: it waits in a collective call
     uint32_t unexpected, posted; // messages that wait for a receive, receives for a message
 } mlt_live_rank;
 _Static_assert(sizeof(mlt_live_rank) == 20, "no holes that would be sent");
@@ -103,7 +103,7 @@ typedef struct mlt_live_sum {
     uint64_t eager, rendezvous, switches, held, held_most;
     uint64_t memory, cpu_ns;
     uint64_t unexpected, posted; // of the ranks that were looked at
-    uint32_t blind;              // workers
+    uint32_t unreadable;         // workers
 } mlt_live_sum;
 
 mlt_live_sum mlt_live_snap_sum(const mlt_live_snap *snap);

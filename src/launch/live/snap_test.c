@@ -40,7 +40,7 @@ static mlt_live_snap host_of(uint32_t host, const char *call)
         s.queues[q] = (mlt_live_queue){
             .name = "q\a", .worker = 2 * host + q, .held = host + q, .room = 4, .blocked = 1};
     s.queue_count = s.queue_room = 2;
-    mlt_ctl_path path = {.comm = "halo", .by = "a.lua:1", .stack = "count", .calls = 3 + host};
+    mlt_ctl_path path = {.object = "halo", .by = "a.lua:1", .stack = "count", .calls = 3 + host};
     strcpy(path.collective, "messages");
     path.time[MLT_TIME_CALL] = (mlt_ctl_clock){1, 7, 7, 7};
     mlt_path_map_paths(&s.map, &path, 1);
@@ -112,11 +112,11 @@ static void test_late(void)
     CHECK(late[0].rank == 1 && late[0].others == 2);
     for (uint32_t i = 0; i < s.rank_count; i++) { // in a collective call they wait for all others
         s.ranks[i].peer = -1;
-        s.ranks[i].joined = 1;
+        s.ranks[i].in_collective = 1;
     }
     CHECK(mlt_live_snap_late(&s, late, 1) == 2 && late[0].others == 4);
     for (uint32_t i = 0; i < s.rank_count; i++)
-        s.ranks[i].joined = i == 0; // too few
+        s.ranks[i].in_collective = i == 0; // too few
     CHECK(mlt_live_snap_late(&s, NULL, 0) == 0);
     mlt_live_snap_fini(&s);
 }

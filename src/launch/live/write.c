@@ -147,7 +147,7 @@ static void write_measured(const page *p, const mlt_path_map *map)
                                               path->time[MLT_TIME_MISS].n};
             sample_begin(p, titles[k][0]);
             add_pair(p, "kind", path->collective);
-            add_pair(p, "name", path->comm);
+            add_pair(p, "name", path->object);
             add_pair(p, "by", path->by);
             if (k == SECONDS)
                 mlt_text_add(p->out, "} %.6f\n", (double)path->time[MLT_TIME_CALL].sum_ns / 1e9);
@@ -189,7 +189,8 @@ void mlt_live_write_metrics(const mlt_live_job *job, const mlt_live_snap *snap, 
     seconds(&p, "millet_cpu_seconds_total", (double)sum.cpu_ns / 1e9);
     write_queues(&p, snap);
     write_measured(&p, &snap->map);
-    one(&p, "millet_blind_workers", "gauge", "Workers whose memory cannot be read.", sum.blind);
+    one(&p, "millet_unreadable_workers", "gauge", "Workers whose memory cannot be read.",
+        sum.unreadable);
 }
 
 // ---- JSON
@@ -254,7 +255,7 @@ static void json_paths(const mlt_path_map *map, mlt_text *out)
         mlt_text_add(out, "%s\n  {\"kind\": ", i ? "," : "");
         mlt_text_json(out, p->collective);
         mlt_text_add(out, ", \"name\": ");
-        mlt_text_json(out, p->comm);
+        mlt_text_json(out, p->object);
         mlt_text_add(out, ", \"wrappers\": ");
         mlt_text_json(out, p->stack);
         mlt_text_add(out, ", \"by\": ");
@@ -282,7 +283,7 @@ static void json_worker(const mlt_live_worker *w, mlt_text *out)
                  "%u, \"waiting\": %u, \"ended\": %u, \"messages\": %" PRIu64
                  ", \"bytes\": %" PRIu64 ", \"held_bytes\": %" PRIu64 ", \"known\": %s}",
                  w->worker, w->proc, w->host, w->first_rank, w->ranks, w->waiting, w->ended,
-                 messages, bytes, w->held, w->blind || w->unborn ? "false" : "true");
+                 messages, bytes, w->held, w->unreadable || w->unborn ? "false" : "true");
 }
 
 void mlt_live_write_json(const mlt_live_job *job, const mlt_live_snap *snap, mlt_text *out)

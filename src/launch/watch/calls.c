@@ -7,14 +7,14 @@
 
 #include "arch/arch.h"
 #include "base/numbers.h"
+#include "boot/ctl.h"
 #include "boot/recorder.h"
 #include "os/os.h"
 
 enum {
     CALLS_FEW_RANKS = 16, // have lines, unless --recorder all
     FEW_OF_PROC = 4,
-    CONTEXTS = 8, // of a communicator; the first are MPI_COMM_WORLD's, then MPI_COMM_SELF's
-    ANYONE = -1,  // the values of the MPI ABI
+    ANYONE = -1, // the values of the MPI ABI
     ANY_TAG = -2,
     NOBODY = -3,
     LONGEST_PERIOD = 8,
@@ -123,10 +123,11 @@ static void add_call(const calls_lines *l, const call *c)
         mlt_text_add(l->out, ", any tag");
     else if (c->holds & MLT_RECORD_TAG)
         mlt_text_add(l->out, ", tag %d", c->tag);
-    if (c->context / CONTEXTS == 1)
+    // The first are MPI_COMM_WORLD's, then MPI_COMM_SELF's.
+    if (c->context / MLT_CONTEXTS == 1)
         mlt_text_add(l->out, ", MPI_COMM_SELF");
-    else if (c->context / CONTEXTS)
-        mlt_text_add(l->out, ", communicator #%u", c->context / CONTEXTS);
+    else if (c->context / MLT_CONTEXTS)
+        mlt_text_add(l->out, ", communicator #%u", c->context / MLT_CONTEXTS);
     if (c->holds & MLT_RECORD_BYTES)
         mlt_text_add(l->out, " (%s)", mlt_bytes(number, c->bytes));
     if ((c->holds & MLT_RECORD_TIMES) && c->bytes > 1)

@@ -79,7 +79,7 @@ static uint64_t hang_groups_hash_of(const mlt_hang *hang, uint32_t rank, mlt_han
     for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++) {
         const mlt_ctl_wait *w = mlt_hang_record(hang, i);
         hash = mix(hash, (uint64_t)seen_peer(hang, w, how));
-        hash = mix(hash, ((uint64_t)seen_tag(w) << 32) | w->context / MLT_HANG_CONTEXTS);
+        hash = mix(hash, ((uint64_t)seen_tag(w) << 32) | w->context / MLT_CONTEXTS);
         hash = mix(hash, ((uint64_t)w->open << 16) | ((uint64_t)w->all << 9) |
                              ((uint64_t)mlt_hang_peer_ended(hang, w) << 8) | w->kind);
         hash = mix(hash, ((uint64_t)w->thread << 16) | w->others);
@@ -102,7 +102,7 @@ static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, mlt_hang_relation
         const mlt_ctl_wait *x = mlt_hang_record(hang, hang->first[a] + i);
         const mlt_ctl_wait *y = mlt_hang_record(hang, hang->first[b] + i);
         if (x->kind != y->kind || seen_tag(x) != seen_tag(y) || has_more(x) != has_more(y) ||
-            x->context / MLT_HANG_CONTEXTS != y->context / MLT_HANG_CONTEXTS || x->all != y->all ||
+            x->context / MLT_CONTEXTS != y->context / MLT_CONTEXTS || x->all != y->all ||
             x->open != y->open || x->thread != y->thread || x->others != y->others ||
             seen_peer(hang, x, how) != seen_peer(hang, y, how) ||
             mlt_hang_peer_ended(hang, x) != mlt_hang_peer_ended(hang, y) ||

@@ -100,7 +100,7 @@ void mlt_hang_print_mismatches(const mlt_hang *hang, FILE *out)
     for (size_t i = 0; i < hang->count; i++) {
         const mlt_ctl_wait *w = &hang->records[i];
         if (!w->ended && mlt_hang_in_collective(w))
-            m[count++] = (meeting){w->context / MLT_HANG_CONTEXTS, (uint32_t)w->rank, w->number,
+            m[count++] = (meeting){w->context / MLT_CONTEXTS, (uint32_t)w->rank, w->number,
                                    w->label, w->root};
     }
     if (count)
@@ -111,7 +111,7 @@ void mlt_hang_print_mismatches(const mlt_hang *hang, FILE *out)
         if (!differ(m + i, end - i))
             continue;
         fprintf(out, "call %llu on ", (unsigned long long)m[i].number + 1);
-        mlt_hang_say_communicator(&(mlt_ctl_wait){.context = m[i].comm * MLT_HANG_CONTEXTS}, out);
+        mlt_hang_say_communicator(&(mlt_ctl_wait){.context = m[i].comm * MLT_CONTEXTS}, out);
         fputs(" is not the same everywhere: ", out);
         for (size_t at = i; at < end;) {
             print_side(m, end, &at, out);

@@ -8,8 +8,7 @@
 #include "launch/watch/hang_procs.h"
 
 enum {
-    MLT_HANG_CONTEXTS = 8, // of a communicator
-    MLT_HANG_PART = 2,     // the one in which some of its ranks meet (MPI_Comm_create_group)
+    MLT_HANG_PART = 2, // the one in which some of its ranks meet (MPI_Comm_create_group)
     MLT_HANG_WORLD = 0,
     MLT_HANG_SELF = 1,
     MLT_HANG_MOST_RANGES = 6, // of ranks in a line
@@ -69,8 +68,8 @@ static inline bool mlt_hang_peer_ended(const mlt_hang *hang, const mlt_ctl_wait 
 static inline bool mlt_hang_in_barrier(const mlt_ctl_wait *w)
 {
     return w->kind == MLT_WAIT_BARRIER && w->peer < 0 &&
-           w->context / MLT_HANG_CONTEXTS == MLT_HANG_WORLD &&
-           w->context % MLT_HANG_CONTEXTS != MLT_HANG_PART;
+           w->context / MLT_CONTEXTS == MLT_HANG_WORLD &&
+           w->context % MLT_CONTEXTS != MLT_HANG_PART;
 }
 
 // (peer - rank) modulo the size, from -size/2 to size/2.

@@ -24,7 +24,7 @@ static void print_peer(const mlt_hang *hang, const mlt_ctl_wait *w, mlt_hang_rel
 
 void mlt_hang_say_communicator(const mlt_ctl_wait *w, FILE *out)
 {
-    uint32_t number = w->context / MLT_HANG_CONTEXTS;
+    uint32_t number = w->context / MLT_CONTEXTS;
     if (number == MLT_HANG_WORLD)
         fputs("MPI_COMM_WORLD", out);
     else if (number == MLT_HANG_SELF)
@@ -79,7 +79,7 @@ static void print_action(const mlt_hang *hang, const mlt_ctl_wait *w, mlt_hang_r
         fprintf(out, " %llu byte%s", (unsigned long long)w->bytes, w->bytes == 1 ? "" : "s");
     fputs(receives ? " from " : " to ", out);
     print_peer(hang, w, how, out);
-    if (w->context / MLT_HANG_CONTEXTS != MLT_HANG_WORLD) {
+    if (w->context / MLT_CONTEXTS != MLT_HANG_WORLD) {
         fputs(", ", out);
         mlt_hang_say_communicator(w, out);
     }

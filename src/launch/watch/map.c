@@ -70,7 +70,7 @@ static void add_clock(mlt_ctl_clock *clock, const mlt_ctl_clock *more)
 
 static bool same_path(const mlt_ctl_path *a, const mlt_ctl_path *b)
 {
-    return strcmp(a->comm, b->comm) == 0 && strcmp(a->collective, b->collective) == 0 &&
+    return strcmp(a->object, b->object) == 0 && strcmp(a->collective, b->collective) == 0 &&
            strcmp(a->stack, b->stack) == 0 && strcmp(a->by, b->by) == 0 && a->ranks == b->ranks &&
            a->workers == b->workers && a->level == b->level;
 }
@@ -79,7 +79,7 @@ void mlt_path_map_paths(mlt_path_map *map, const mlt_ctl_path *paths, size_t cou
 {
     for (size_t i = 0; i < count; i++) {
         mlt_ctl_path one = paths[i];
-        mlt_text_close(one.comm, sizeof one.comm);
+        mlt_text_close(one.object, sizeof one.object);
         mlt_text_close(one.by, sizeof one.by);
         mlt_text_close(one.stack, sizeof one.stack);
         mlt_text_close(one.collective, sizeof one.collective);
@@ -124,7 +124,7 @@ static int order_choices(const void *a, const void *b)
 static int order_paths(const void *a, const void *b)
 {
     const mlt_ctl_path *x = a, *y = b;
-    int order = by_place(x->comm, x->collective, x->ranks, y->comm, y->collective, y->ranks);
+    int order = by_place(x->object, x->collective, x->ranks, y->object, y->collective, y->ranks);
     return order ? order : memcmp(x, y, sizeof *x);
 }
 
@@ -263,7 +263,7 @@ static bool next_wrapper(const char **at, char *name, size_t size)
 
 static bool serves(const mlt_ctl_choice *c, const mlt_ctl_path *p)
 {
-    return strcmp(c->comm, p->comm) == 0 && strcmp(c->collective, p->collective) == 0 &&
+    return strcmp(c->comm, p->object) == 0 && strcmp(c->collective, p->collective) == 0 &&
            c->ranks == p->ranks && c->workers == p->workers && c->level == p->level;
 }
 
@@ -288,7 +288,7 @@ static bool is_cache(const char *wrapper, char *row, size_t size)
 static void print_path(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out)
 {
     char text[MLT_NUMBER_BYTES], name[MLT_CTL_NAME], row[MLT_CTL_NAME + 8];
-    fprintf(out, "%s on %s%s", p->collective, p->comm, p->ranks ? ": " : "");
+    fprintf(out, "%s on %s%s", p->collective, p->object, p->ranks ? ": " : "");
     if (p->ranks)
         print_who(p->ranks, p->workers, p->level, out);
     fprintf(out, " (%s)\n", p->by);
@@ -348,7 +348,7 @@ void mlt_path_map_facts(mlt_path_map *map, FILE *out)
     sort(map);
     for (size_t i = 0; i < map->path_count; i++) {
         const mlt_ctl_path *p = &map->paths[i];
-        fprintf(out, "path\t%s on %s\t", p->collective, p->comm);
+        fprintf(out, "path\t%s on %s\t", p->collective, p->object);
         print_who(p->ranks, p->workers, p->level, out);
         fprintf(out, ", %llu calls counted (%s)", (unsigned long long)p->calls, p->by);
         for (size_t c = 0; c < map->choice_count; c++)

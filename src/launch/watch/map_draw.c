@@ -137,7 +137,7 @@ static void add_schedules(rows *r, const mlt_path_map *map, const mlt_ctl_path *
     add_row(r, "exchange", "s", &p->time[MLT_TIME_EXCHANGE], 1);
     for (size_t i = 0; i < map->choice_count; i++) {
         const mlt_ctl_choice *c = &map->choices[i];
-        if (strcmp(c->comm, p->comm) != 0 || strcmp(c->collective, p->collective) != 0 ||
+        if (strcmp(c->comm, p->object) != 0 || strcmp(c->collective, p->collective) != 0 ||
             c->ranks != p->ranks || c->workers != p->workers || c->level != p->level)
             continue;
         snprintf(text, sizeof text, "%s: %s calls", c->alg[0] ? c->alg : "in memory",
@@ -191,7 +191,7 @@ static void draw_path(FILE *out, double y, const mlt_ctl_path *p, const rows *r)
 {
     char text[256], number[MLT_NUMBER_BYTES], workers[MLT_NUMBER_BYTES];
     uint64_t longest = 0;
-    snprintf(text, sizeof text, "%s on %s", p->collective, p->comm);
+    snprintf(text, sizeof text, "%s on %s", p->collective, p->object);
     map_draw_put_text(out, LEFT, y + 16, "b", text);
     snprintf(text, sizeof text, "%s ranks%s%s%s, %s", mlt_number(number, p->ranks),
              p->level == MLT_LEVEL_COMBINED ? " in " : ", ",

@@ -29,7 +29,7 @@ static mlt_ctl_choice choice(const char *comm, const char *alg, uint64_t calls, 
 static mlt_ctl_path path(const char *stack, uint32_t level)
 {
     mlt_ctl_path p = {.calls = 4, .bytes = 32, .ranks = 8, .workers = 2, .level = level};
-    snprintf(p.comm, sizeof p.comm, "MPI_COMM_WORLD");
+    snprintf(p.object, sizeof p.object, "MPI_COMM_WORLD");
     snprintf(p.by, sizeof p.by, "my.lua:3");
     snprintf(p.stack, sizeof p.stack, "%s", stack);
     snprintf(p.collective, sizeof p.collective, "allreduce");

@@ -120,7 +120,7 @@ static void play(void *argument)
                                  .signal_fd = j->signals[0],
                                  .guard_fd = -1};
     for (uint32_t i = 0; i < WORKERS; i++)
-        atomic_store(&mlt_job_worker_at(j->segment, i)->asleep, MLT_WORKER_AWAKE);
+        atomic_store(&mlt_job_worker_at(j->segment, i)->state, MLT_WORKER_AWAKE);
     mlt_watch *watch = mlt_watch_new(&conf);
     const mlt_agent_conf part = {.options = &options,
                                  .plan = &j->plan,

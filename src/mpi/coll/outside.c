@@ -20,13 +20,14 @@ void mlt_outside_look(mlt_worker *worker)
     if (!w || !job->launched)
         return; // it looks when MPI begins
     // acquire: pairs with mlt_job_want_change.
-    uint32_t wanted = atomic_load_explicit(&mlt_job_board_at(job)->wanted, memory_order_acquire);
+    uint32_t wanted =
+        atomic_load_explicit(&mlt_job_board_at(job)->rules_wanted, memory_order_acquire);
     if (wanted == w->change)
         return;
     w->change = wanted;
     atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
     // release: from now on calls of its ranks come here. Pairs with mlt_board_looked.
-    atomic_store_explicit(&mlt_job_worker_at(job, worker->index)->change, wanted,
+    atomic_store_explicit(&mlt_job_worker_at(job, worker->index)->rules_seen, wanted,
                           memory_order_release);
 }
 
@@ -99,7 +100,7 @@ void mlt_outside_take(mlt_rank *me, mlt_comm *comm, uint32_t call)
     if (!change || call <= (uint32_t)decided || !mlt_comm_rules_take(comm, change, call))
         return;
     char *file = mlt_take(MLT_JOB_FILE, 1), *why = mlt_take(MLT_CHANGE_WHY, 1);
-    memcpy(file, board->files[change % MLT_JOB_FILES], MLT_JOB_FILE - 1);
+    memcpy(file, board->rule_files[change % MLT_JOB_FILES], MLT_JOB_FILE - 1);
     int code;
     (void)mlt_coll_load_rulebook(me, comm, file[0] ? file : NULL, why, &code);
     if (comm->rank == 0)

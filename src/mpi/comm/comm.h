@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "boot/ctl.h"
 #include "mpi/attr.h"
 #include "mpi/comm/map.h"
 #include "p2p/context.h"
@@ -28,7 +29,6 @@
 
 enum {
     MLT_COMM_MAGIC = 0x00c0113c,
-    MLT_CONTEXTS = 8, // of a communicator
     MLT_CONTEXT_COLLECTIVE = 1,
     MLT_CONTEXT_PART = 2,
     MLT_CONTEXT_LEADERS = 3,

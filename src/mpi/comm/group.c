@@ -40,7 +40,7 @@ int mlt_group_bad(mlt_rank *me, mlt_comm *comm, const char *name, MPI_Group hand
     if (mlt_handle_is_address((uintptr_t)handle) && group->magic == MLT_GROUP_MAGIC)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_GROUP,
                              "argument %s is a group of rank %d, but should be one of the caller's "
-                             "own (ranks of one process share the program's global variables)",
+                             "own; " MLT_HANDLE_OF_OTHER,
                              name, group->owner ? group->owner->world : -1);
     return mlt_bad_handle(me, comm, me->fn, MPI_ERR_GROUP, name, "group", (uintptr_t)handle);
 }

@@ -54,8 +54,7 @@ int mlt_session_bad(mlt_rank *me, MPI_Session handle)
     if (other)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_SESSION,
                              "argument session is a session of rank %d, but should be one of the "
-                             "caller's own (ranks of one process share the program's global "
-                             "variables)",
+                             "caller's own; " MLT_HANDLE_OF_OTHER,
                              other->rank->world);
     return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session",
                           (uintptr_t)handle);

@@ -61,9 +61,9 @@ int mlt_refuse_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
     return mlt_mpi_answer(me, mlt_bad_type(me, comm, fn, name, type));
 }
 
-int mlt_refuse_file(mlt_rank *me, uint16_t fn, MPI_File handle)
+int mlt_refuse_file(mlt_rank *me, uint16_t fn, const char *name, MPI_File handle)
 {
-    return mlt_mpi_answer(me, mlt_bad_file(me, fn, handle));
+    return mlt_mpi_answer(me, mlt_bad_file(me, fn, name, handle));
 }
 
 int mlt_refuse_file_null(mlt_rank *me, mlt_file *file, const char *name, const char *should)

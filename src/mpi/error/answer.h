@@ -40,7 +40,7 @@ int mlt_refuse_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *nam
                       int64_t value) MLT_COLD;
 int mlt_refuse_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
                     MPI_Datatype type) MLT_COLD;
-int mlt_refuse_file(mlt_rank *me, uint16_t fn, MPI_File handle) MLT_COLD;
+int mlt_refuse_file(mlt_rank *me, uint16_t fn, const char *name, MPI_File handle) MLT_COLD;
 struct mlt_file;
 // file NULL: the error is that of MPI_FILE_NULL.
 int mlt_refuse_file_null(mlt_rank *me, struct mlt_file *file, const char *name,

@@ -227,7 +227,8 @@ mlt_errhandler_owner mlt_errhandler_of_file(mlt_rank *me, MPI_File file)
     if (file == MPI_FILE_NULL || mlt_file_of(file))
         owner.at = mlt_file_errhandler(me, file);
     else
-        owner.code = mlt_bad_file(me, me->fn, file);
+        owner.code =
+            mlt_bad_file(me, me->fn, me->fn == MLT_FN_File_call_errhandler ? "fh" : "file", file);
     return owner;
 }
 

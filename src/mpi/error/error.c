@@ -246,8 +246,7 @@ int mlt_mpi_not_ready(uint16_t fn)
     mlt_entry_end_job(rank ? rank->world : MLT_CTL_NO_RANK, MPI_ERR_OTHER, text);
 }
 
-// A handle's null value has a name; anything else is shown as a number.
-static const char *null_name(int class, uintptr_t value)
+const char *mlt_handle_null_name(int class, uintptr_t value)
 {
     static const struct {
         int class;
@@ -263,6 +262,7 @@ static const char *null_name(int class, uintptr_t value)
         {MPI_ERR_INFO, (uintptr_t)MPI_INFO_NULL, "MPI_INFO_NULL"},
         {MPI_ERR_SESSION, (uintptr_t)MPI_SESSION_NULL, "MPI_SESSION_NULL"},
         {MPI_ERR_WIN, (uintptr_t)MPI_WIN_NULL, "MPI_WIN_NULL"},
+        {MPI_ERR_FILE, (uintptr_t)MPI_FILE_NULL, "MPI_FILE_NULL"},
         {MPI_ERR_ERRHANDLER, (uintptr_t)MPI_ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"},
         {MPI_ERR_ARG, (uintptr_t)MPI_ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"},
     };
@@ -275,12 +275,12 @@ static const char *null_name(int class, uintptr_t value)
 int mlt_bad_handle(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
                    const char *what, uintptr_t value)
 {
-    const char *null = null_name(class, value);
+    const char *null = mlt_handle_null_name(class, value);
     const mlt_comm *comm_of_other = class == MPI_ERR_COMM ? mlt_comm_of_other(me, value) : NULL;
     if (comm_of_other)
         return mlt_mpi_raise(me, comm, fn, class,
                              "argument %s is a communicator of rank %d, but should be one of rank "
-                             "%d; ranks of one process share the program's global variables",
+                             "%d; " MLT_HANDLE_OF_OTHER,
                              name, (int)comm_of_other->owner->world, (int)me->world);
     if (null)
         return mlt_mpi_raise(me, comm, fn, class, "argument %s is %s, but should be a valid %s",

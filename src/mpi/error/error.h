@@ -50,6 +50,13 @@ _Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence) MLT
 // Before MPI_Init, after MPI_Finalize, or not a rank's thread: ends the job.
 _Noreturn int mlt_mpi_not_ready(uint16_t fn) MLT_COLD;
 
+// How a handle may have come to a rank that has not made the object: the end of a message.
+#define MLT_HANDLE_OF_OTHER                                                                        \
+    "was it passed through shared memory, or do ranks share global variables (mpirun --globals)?"
+
+// A handle's null value has a name; NULL: it is none, and shown as a number.
+const char *mlt_handle_null_name(int class, uintptr_t value);
+
 // "MPI_Send: argument datatype is 0x9, which is no valid datatype handle"; what: "datatype".
 int mlt_bad_handle(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
                    const char *what, uintptr_t value) MLT_COLD;

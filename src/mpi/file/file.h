@@ -31,7 +31,7 @@ typedef struct mlt_file_service {
     uint32_t files; // open ones, of all ranks
     bool lines;     // there is a line; the system may refuse its descriptor
     mlt_file_line line;
-    mlt_io_watch watch; // of the line's ring, while jobs are under way
+    mlt_io_watch watch; // of the line's doorbell, while jobs are under way
     mlt_worker *worker;
 } mlt_file_service;
 
@@ -116,7 +116,8 @@ static inline mlt_file *mlt_file_mine(const mlt_rank *me, MPI_File handle)
     return file && file->rank == me ? file : NULL;
 }
 
-int mlt_bad_file(mlt_rank *me, uint16_t fn, MPI_File handle) MLT_COLD;
+// name: of the argument.
+int mlt_bad_file(mlt_rank *me, uint16_t fn, const char *name, MPI_File handle) MLT_COLD;
 
 // Where the error handler of a file is kept, or with MPI_FILE_NULL the one that files of this rank
 // begin with: MPI_ERRORS_RETURN unless the user has set another.

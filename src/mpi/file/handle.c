@@ -25,7 +25,7 @@ mlt_file *mlt_file_new(mlt_rank *me)
 
 void mlt_file_free(mlt_file *file)
 {
-    mlt_registry_name(&file->head, 0);
+    mlt_registry_name(&file->head, 0); // stale handles are caught from here on
     mlt_errhandler_drop(file->errhandler);
     mlt_file_view_drop(file->view);
     mlt_info_free(file->info);
@@ -43,20 +43,27 @@ MPI_Errhandler *mlt_file_errhandler(mlt_rank *me, MPI_File file)
     return (MPI_Errhandler *)&own->file_errhandler;
 }
 
-int mlt_bad_file(mlt_rank *me, uint16_t fn, MPI_File handle)
+int mlt_bad_file(mlt_rank *me, uint16_t fn, const char *name, MPI_File handle)
 {
     const mlt_file *file = mlt_file_of(handle);
-    bool null = fn == MLT_FN_File_set_errhandler || fn == MLT_FN_File_get_errhandler ||
-                fn == MLT_FN_File_call_errhandler;
-    int code =
-        file ? mlt_mpi_code(me, fn, MPI_ERR_FILE,
-                            "argument fh is a file of rank %d, but should be one of rank %d; ranks "
-                            "of one process share the program's global variables",
-                            (int)file->rank->world, (int)me->world)
-             : mlt_mpi_code(me, fn, MPI_ERR_FILE,
-                            "argument file is %#llx, but should be a valid file%s (was it closed, "
+    const char *null = mlt_handle_null_name(MPI_ERR_FILE, (uintptr_t)handle);
+    bool null_is_allowed = fn == MLT_FN_File_set_errhandler || fn == MLT_FN_File_get_errhandler ||
+                           fn == MLT_FN_File_call_errhandler;
+    int code;
+    if (file)
+        code = mlt_mpi_code(me, fn, MPI_ERR_FILE,
+                            "argument %s is a file of rank %d, but should be one of rank "
+                            "%d; " MLT_HANDLE_OF_OTHER,
+                            name, (int)file->rank->world, (int)me->world);
+    else if (null)
+        code = mlt_mpi_code(me, fn, MPI_ERR_FILE, "argument %s is %s, but should be a valid file",
+                            name, null);
+    else
+        code = mlt_mpi_code(me, fn, MPI_ERR_FILE,
+                            "argument %s is %#llx, but should be a valid file%s (was it closed, "
                             "or never set?)",
-                            (unsigned long long)(uintptr_t)handle, null ? " or MPI_FILE_NULL" : "");
+                            name, (unsigned long long)(uintptr_t)handle,
+                            null_is_allowed ? " or MPI_FILE_NULL" : "");
     return mlt_file_raise_code(me, NULL, code);
 }
 

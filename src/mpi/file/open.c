@@ -319,7 +319,7 @@ int mlt_mpi_File_close(mlt_rank *me, MPI_File *fh)
 {
     mlt_file *file = fh ? mlt_file_mine(me, *fh) : NULL;
     if (!file)
-        return mlt_bad_file(me, me->fn, fh ? *fh : MPI_FILE_NULL);
+        return mlt_bad_file(me, me->fn, "fh", fh ? *fh : MPI_FILE_NULL);
     if (file->split)
         return mlt_file_raise(me, file, MPI_ERR_OTHER,
                               "%s has no end yet: call its twin before the file is closed",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker's line to the threads that block in its place. Its ring is watched while jobs are under
-// way, so a worker that waits for one says that it is open: no deadlock is seen where a disk is slow.
+// A worker's line to the threads that block in its place. Its doorbell is watched while jobs are under
+// way, so a worker that waits for one says that it wakes itself: no deadlock is seen where a disk is slow.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void fire(mlt_io_watch *watch);
 
 static bool watch(mlt_file_service *service)
 {
-    service->watch = (mlt_io_watch){.fd = service->line.ring, .fire = fire};
+    service->watch = (mlt_io_watch){.fd = service->line.doorbell, .fire = fire};
     return mlt_io_watch_start(service->worker->sched, &service->watch) == MLT_PENDING;
 }
 

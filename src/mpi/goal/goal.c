@@ -54,8 +54,8 @@ void *mlt_goal_object_of(mlt_rank *me, mlt_goal_object *o, uint32_t magic, const
         return o;
     else
         *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
-                              "argument %s is one of rank %d, but should be one of rank %d; ranks "
-                              "of one process share the program's global variables",
+                              "argument %s is one of rank %d, but should be one of rank "
+                              "%d; " MLT_HANDLE_OF_OTHER,
                               name, (int)o->rank->world, (int)me->world);
     return NULL;
 }

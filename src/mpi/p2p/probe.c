@@ -82,9 +82,8 @@ static int message_check(mlt_rank *me, MPI_Message handle)
             handle == MPI_MESSAGE_NULL ? "MPI_MESSAGE_NULL, " : "",
             (unsigned long long)(uintptr_t)handle);
     return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
-                         "argument message is a message of rank %d, but should be one of rank %d; "
-                         "ranks of one process "
-                         "share the program's global variables",
+                         "argument message is a message of rank %d, but should be one of rank "
+                         "%d; " MLT_HANDLE_OF_OTHER,
                          (int)message->rank->world, (int)me->world);
 }
 

@@ -116,9 +116,8 @@ int mlt_req_bad(mlt_rank *me, int index, MPI_Request handle)
         return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_REQUEST, name, "request",
                               (uintptr_t)handle);
     return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_REQUEST,
-                         "argument %s is %p, a request of rank %d, but should be one of rank %d; "
-                         "ranks of one process "
-                         "share the program's global variables",
+                         "argument %s is %p, a request of rank %d, but should be one of rank "
+                         "%d; " MLT_HANDLE_OF_OTHER,
                          name, (const void *)req, (int)req->rank->world, (int)me->world);
 }
 

@@ -45,7 +45,7 @@ static int check_graph(mlt_rank *me, mlt_comm *comm, int nnodes, const int *inde
 }
 
 // The new rank of the calling one, which has a node.
-static int graph_place_of(mlt_rank *me, mlt_comm *comm, int nnodes, const int *index,
+static int graph_new_rank(mlt_rank *me, mlt_comm *comm, int nnodes, const int *index,
                           const int *edges)
 {
     mlt_topo_where_memory memory;
@@ -77,7 +77,7 @@ int mlt_mpi_Graph_create(mlt_rank *me, mlt_comm *comm_old, int nnodes, const int
     }
     bool member = comm_old->rank < nnodes;
     int rank =
-        reorder && member ? graph_place_of(me, comm_old, nnodes, index, edges) : comm_old->rank;
+        reorder && member ? graph_new_rank(me, comm_old, nnodes, index, edges) : comm_old->rank;
     return mlt_topo_make(me, comm_old, member ? 0 : MPI_UNDEFINED, rank,
                          mlt_topo_new_graph(nnodes, index, edges), comm_graph);
 }
@@ -88,7 +88,7 @@ int mlt_mpi_Graph_map(mlt_rank *me, mlt_comm *comm, int nnodes, const int index[
     int code = check_graph(me, comm, nnodes, index, edges);
     if (code == MPI_SUCCESS)
         *newrank =
-            comm->rank < nnodes ? graph_place_of(me, comm, nnodes, index, edges) : MPI_UNDEFINED;
+            comm->rank < nnodes ? graph_new_rank(me, comm, nnodes, index, edges) : MPI_UNDEFINED;
     return code;
 }
 
@@ -102,7 +102,7 @@ int mlt_mpi_Graphdims_get(mlt_rank *me, mlt_comm *comm, int *nnodes, int *nedges
     return MPI_SUCCESS;
 }
 
-// Room for a list: at least 0 as a number, and `count` elements.
+// Raises unless the caller's array holds `count` elements.
 static int graph_check_room(mlt_rank *me, mlt_comm *comm, const char *name, int room, int count,
                             const char *what)
 {

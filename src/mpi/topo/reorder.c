@@ -6,7 +6,7 @@
 //
 //     lines    the axes in some order, each one digit; row-major is one of these
 //     blocks   axis d is cut into h[d] * c[d] * b[d]: b[] cells are a worker's block, c[] blocks
-//              are a process's. Needs the same number of ranks in every worker
+//              are a unit's. Needs the same number of ranks in every worker
 //
 // so a rank finds its cell with one division a digit. How many neighbours an order separates has a
 // closed form for each axis, and nothing is ever counted cell by cell, unless ranks of one worker
@@ -58,22 +58,22 @@ static int32_t run_end(const mlt_topo_where *where, int32_t from)
 }
 
 static void add_end(mlt_topo_layout *layout, const mlt_topo_where *where, uint32_t worker,
-                    int32_t end, uint32_t *last_process)
+                    int32_t end, uint32_t *last_unit)
 {
-    uint32_t process = where->process(where->of, worker);
+    uint32_t unit = where->unit(where->of, worker);
     MLT_ARRAY_WANT(layout->worker_end, (size_t)layout->workers + 1, layout->worker_room);
-    MLT_ARRAY_WANT(layout->process_end, (size_t)layout->processes + 1, layout->process_room);
+    MLT_ARRAY_WANT(layout->unit_end, (size_t)layout->units + 1, layout->unit_room);
     layout->worker_end[layout->workers++] = end;
-    if (layout->processes == 0 || process != *last_process)
-        layout->processes++;
-    *last_process = process;
-    layout->process_end[layout->processes - 1] = end;
+    if (layout->units == 0 || unit != *last_unit)
+        layout->units++;
+    *last_unit = unit;
+    layout->unit_end[layout->units - 1] = end;
 }
 
 // Ranks of a worker are anywhere: sorts them by worker.
 static void gather_scattered(mlt_topo_layout *layout, const mlt_topo_where *where)
 {
-    uint32_t most = 0, process = 0;
+    uint32_t most = 0, unit = 0;
     for (int32_t r = 0; r < where->count; r++) {
         uint32_t worker = where->worker(where->of, r);
         most = worker > most ? worker : most;
@@ -85,7 +85,7 @@ static void gather_scattered(mlt_topo_layout *layout, const mlt_topo_where *wher
     for (uint32_t w = 0; w <= most; w++) {
         next[w + 1] += next[w];
         if (next[w + 1] > next[w])
-            add_end(layout, where, w, next[w + 1], &process);
+            add_end(layout, where, w, next[w + 1], &unit);
     }
     layout->position = mlt_take((size_t)where->count, sizeof *layout->position);
     bool moved = false;
@@ -107,10 +107,10 @@ void mlt_topo_layout_init(mlt_topo_layout *layout, const mlt_topo_where *where)
         gather_scattered(layout, where);
         return;
     }
-    uint32_t process = 0;
+    uint32_t unit = 0;
     for (int32_t r = 0; r < where->count;) {
         int32_t end = run_end(where, r);
-        add_end(layout, where, where->worker(where->of, r), end, &process);
+        add_end(layout, where, where->worker(where->of, r), end, &unit);
         r = end;
     }
 }
@@ -118,7 +118,7 @@ void mlt_topo_layout_init(mlt_topo_layout *layout, const mlt_topo_where *where)
 void mlt_topo_layout_fini(mlt_topo_layout *layout)
 {
     free(layout->worker_end);
-    free(layout->process_end);
+    free(layout->unit_end);
     free(layout->position);
 }
 
@@ -225,7 +225,7 @@ static int64_t pairs_apart(const int32_t *ends, int32_t runs, int64_t count, int
 
 // Cells of the axes in this order, the last one fastest.
 static mlt_topo_cut lines_cut(const mlt_topo_cart_plan *plan, const mlt_topo_layout *layout,
-                              const int *order, bool processes)
+                              const int *order, bool units)
 {
     mlt_topo_cut cut = {0};
     int64_t stride = 1;
@@ -234,9 +234,9 @@ static mlt_topo_cut lines_cut(const mlt_topo_cart_plan *plan, const mlt_topo_lay
         bool period = plan->periods[order[i]] && size > 1;
         cut.workers +=
             pairs_apart(layout->worker_end, layout->workers, plan->count, stride, size, period);
-        if (processes)
-            cut.processes += pairs_apart(layout->process_end, layout->processes, plan->count,
-                                         stride, size, period);
+        if (units)
+            cut.units +=
+                pairs_apart(layout->unit_end, layout->units, plan->count, stride, size, period);
         stride *= size;
     }
     return cut;
@@ -244,7 +244,7 @@ static mlt_topo_cut lines_cut(const mlt_topo_cart_plan *plan, const mlt_topo_lay
 
 // Every rank stays, and those of a worker are scattered: counts cell by cell.
 static mlt_topo_cut scattered_cut(const mlt_topo_cart_plan *plan, const mlt_topo_where *where,
-                                  bool processes)
+                                  bool units)
 {
     mlt_topo_cut cut = {0};
     int64_t stride = 1;
@@ -258,8 +258,7 @@ static mlt_topo_cut scattered_cut(const mlt_topo_cart_plan *plan, const mlt_topo
             uint32_t b =
                 where->worker(where->of, (int32_t)(last ? r - (size - 1) * stride : r + stride));
             cut.workers += a != b;
-            cut.processes +=
-                processes && where->process(where->of, a) != where->process(where->of, b);
+            cut.units += units && where->unit(where->of, a) != where->unit(where->of, b);
         }
         stride *= size;
     }
@@ -307,7 +306,7 @@ typedef struct reorder_blocks {
     int *divisors, divisor_count;
     int *now, *best;              // [ndims]
     int64_t least;                // separated so far; a find is below it
-    struct reorder_blocks *inner; // how workers form processes; NULL: not asked
+    struct reorder_blocks *inner; // how workers form units; NULL: not asked
     int64_t inner_least;          // at `least`, the inner one must be below this
     int *steps;                   // left
 } reorder_blocks;
@@ -332,10 +331,10 @@ static void search_blocks(reorder_blocks *b, int axis, int left, int64_t cut);
 static void found_blocks(reorder_blocks *b, int64_t cut)
 {
     if (b->inner) {
-        int processes = b->inner->divisors[b->inner->divisor_count - 1];
+        int units = b->inner->divisors[b->inner->divisor_count - 1];
         int64_t limit = cut < b->least ? INT64_MAX : b->inner_least;
         b->inner->least = limit;
-        search_blocks(b->inner, 0, processes, 0);
+        search_blocks(b->inner, 0, units, 0);
         if (b->inner->least == limit)
             return;
         b->inner_least = b->inner->least;
@@ -393,22 +392,22 @@ static void use_blocks(mlt_topo_cart_plan *plan, const reorder_blocks *b)
     }
 }
 
-static void try_blocks(mlt_topo_cart_plan *plan, const mlt_topo_layout *layout, bool processes)
+static void try_blocks(mlt_topo_cart_plan *plan, const mlt_topo_layout *layout, bool units)
 {
     int steps = STEPS;
     reorder_blocks b, inner;
     blocks_init(&b, plan, plan->dims, layout->workers, &steps);
     b.least = plan->cut.workers;
-    b.inner_least = plan->cut.processes;
-    if (processes) {
-        blocks_init(&inner, plan, b.now, layout->processes, &steps);
+    b.inner_least = plan->cut.units;
+    if (units) {
+        blocks_init(&inner, plan, b.now, layout->units, &steps);
         b.inner = &inner;
     }
     search_blocks(&b, 0, layout->workers, 0);
     if (mlt_topo_cut_is_less((mlt_topo_cut){b.least, b.inner_least}, plan->cut))
         use_blocks(plan, &b);
     blocks_fini(&b);
-    if (processes)
+    if (units)
         blocks_fini(&inner);
 }
 
@@ -417,24 +416,24 @@ static void make_plan(mlt_topo_cart_plan *plan, const mlt_topo_where *where,
 {
     bool blocks_fit = even(layout->worker_end, layout->workers);
     // Processes count only where they are something else than workers and every order can be asked.
-    bool processes = layout->processes > 1 && layout->processes < layout->workers &&
-                     (!blocks_fit || even(layout->process_end, layout->processes));
+    bool units = layout->units > 1 && layout->units < layout->workers &&
+                 (!blocks_fit || even(layout->unit_end, layout->units));
     int *order = axes_by_length(plan), *rows = mlt_take((size_t)plan->ndims, sizeof *rows);
     for (int d = 0; d < plan->ndims; d++)
         rows[d] = d;
-    plan->before = layout->position ? scattered_cut(plan, where, processes)
-                                    : lines_cut(plan, layout, rows, processes);
+    plan->before =
+        layout->position ? scattered_cut(plan, where, units) : lines_cut(plan, layout, rows, units);
     plan->cut = plan->before;
     if (layout->position) {
-        mlt_topo_cut cut = lines_cut(plan, layout, rows, processes);
+        mlt_topo_cut cut = lines_cut(plan, layout, rows, units);
         if (mlt_topo_cut_is_less(cut, plan->cut))
             use_lines(plan, rows, cut);
     }
-    mlt_topo_cut cut = lines_cut(plan, layout, order, processes);
+    mlt_topo_cut cut = lines_cut(plan, layout, order, units);
     if (mlt_topo_cut_is_less(cut, plan->cut))
         use_lines(plan, order, cut);
     if (blocks_fit)
-        try_blocks(plan, layout, processes);
+        try_blocks(plan, layout, units);
     free(order);
     free(rows);
 }

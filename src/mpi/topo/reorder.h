@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who gets which rank of a new topology, so that neighbours live together: first in one worker,
-// then in one process; in a job over several hosts, then on one host, which is what the word process
-// means here in that case: the way to another host is so much longer than that to another process
-// that the latter does not matter beside it. All of it is a function of the topology and of where the ranks live, which
-// every rank knows, so that all come to the same answer without a message.
+// Who gets which rank of a new topology, so that neighbours live together: first in one worker, then
+// in one unit: a process, or in a job over several hosts a host. The way to another host is so much
+// longer than that to another process that the latter does not matter beside it. All of it is a
+// function of the topology and of where the ranks live, which every rank knows, so that all come to
+// the same answer without a message.
 //
 // Only whole pictures are compared: what is chosen separates fewer pairs of neighbours than leaving
 // every rank where it is, or every rank stays.
@@ -17,8 +17,8 @@
 
 // Where ranks live.
 typedef struct mlt_topo_where {
-    uint32_t (*worker)(const void *of, int32_t rank);     // index of a rank's worker
-    uint32_t (*process)(const void *of, uint32_t worker); // of a worker's process; rises with it
+    uint32_t (*worker)(const void *of, int32_t rank);  // index of a rank's worker
+    uint32_t (*unit)(const void *of, uint32_t worker); // of a worker's unit; rises with it
     const void *of;
     int32_t count; // ranks 0 .. count - 1 get a place
     bool ordered;  // from rank to rank, the worker's index never falls, or never rises
@@ -26,21 +26,21 @@ typedef struct mlt_topo_where {
 
 // Pairs of neighbours that live apart.
 typedef struct mlt_topo_cut {
-    int64_t workers, processes;
+    int64_t workers, units;
 } mlt_topo_cut;
 
 static inline bool mlt_topo_cut_is_less(mlt_topo_cut a, mlt_topo_cut b)
 {
-    return a.workers < b.workers || (a.workers == b.workers && a.processes < b.processes);
+    return a.workers < b.workers || (a.workers == b.workers && a.units < b.units);
 }
 
 // Ranks that live together have consecutive positions.
 typedef struct mlt_topo_layout {
-    int32_t count, workers, processes;
-    int32_t *worker_end;               // [workers]: the position after its last rank's
-    int32_t *process_end;              // [processes]: the same
-    int32_t *position;                 // of every rank; NULL: its own number
-    int32_t worker_room, process_room; // of the arrays
+    int32_t count, workers, units;
+    int32_t *worker_end;            // [workers]: the position after its last rank's
+    int32_t *unit_end;              // [units]: the same
+    int32_t *position;              // of every rank; NULL: its own number
+    int32_t worker_room, unit_room; // of the arrays
 } mlt_topo_layout;
 
 void mlt_topo_layout_init(mlt_topo_layout *layout, const mlt_topo_where *where);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graphs: workers are filled one after the other. Each begins with a node that has few neighbours
-// without a place, if possible one beside what the process has already, and takes next whichever
+// without a place, if possible one beside what the unit has already, and takes next whichever
 // node has most edges into it; of equals, the one that has been beside it longest, then the lowest.
 // So a worker's nodes grow into a compact piece from all sides: squares, if the graph is a grid.
 //
-// Edges count in both directions, with their weights. If workers have one rank each, processes are
+// Edges count in both directions, with their weights. If workers have one rank each, units are
 // filled instead.
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ typedef struct spot {
     int32_t place;      // NOWHERE: none yet
     int32_t piece;      // that its gain is of
     int32_t since;      // the place that was taken when it came beside that piece
-    int32_t beside;     // the last process that has a neighbour of it
+    int32_t beside;     // the last unit that has a neighbour of it
 } spot;
 
 typedef struct growth {
@@ -113,7 +113,7 @@ static candidate heap_take(growth *g)
 }
 
 static void reorder_graph_settle(growth *g, int32_t node, int32_t place, int32_t piece,
-                                 int32_t process)
+                                 int32_t unit)
 {
     g->spot[node].place = place;
     for (int64_t i = g->spot[node].at; i < g->spot[node + 1].at; i++) {
@@ -125,7 +125,7 @@ static void reorder_graph_settle(growth *g, int32_t node, int32_t place, int32_t
             s->since = place;
             s->gain = 0;
         }
-        s->beside = process;
+        s->beside = unit;
         s->gain += g->edge[i].weight;
         s->open -= g->edge[i].weight;
         heap_put(g, (candidate){s->gain, s->since, g->edge[i].to});
@@ -140,14 +140,14 @@ static int32_t reorder_graph_lowest(growth *g)
 }
 
 // Where a piece begins.
-static int32_t beginning(growth *g, int32_t process)
+static int32_t beginning(growth *g, int32_t unit)
 {
     int32_t best = reorder_graph_lowest(g);
     for (int32_t v = best + 1; v < g->nodes; v++) {
         const spot *s = &g->spot[v], *b = &g->spot[best];
         if (s->place != REORDER_GRAPH_NOWHERE)
             continue;
-        bool here = s->beside == process, there = b->beside == process;
+        bool here = s->beside == unit, there = b->beside == unit;
         if (here != there ? here : s->open < b->open)
             best = v;
     }
@@ -168,17 +168,17 @@ static int32_t next_node(growth *g)
 static void reorder_graph_grow(growth *g, const mlt_topo_layout *layout)
 {
     bool single = layout->workers == layout->count;
-    int32_t pieces = single ? layout->processes : layout->workers, process = 0, place = 0;
-    const int32_t *ends = single ? layout->process_end : layout->worker_end;
+    int32_t pieces = single ? layout->units : layout->workers, unit = 0, place = 0;
+    const int32_t *ends = single ? layout->unit_end : layout->worker_end;
     bool look = (int64_t)pieces * g->nodes <= LOOKS;
     for (int32_t piece = 0; piece < pieces; piece++) {
-        while (layout->process_end[process] <= place)
-            process++;
+        while (layout->unit_end[unit] <= place)
+            unit++;
         g->heap_size = 0;
-        int32_t node = look ? beginning(g, process) : reorder_graph_lowest(g);
-        reorder_graph_settle(g, node, place++, piece, process);
+        int32_t node = look ? beginning(g, unit) : reorder_graph_lowest(g);
+        reorder_graph_settle(g, node, place++, piece, unit);
         while (place < ends[piece])
-            reorder_graph_settle(g, next_node(g), place++, piece, process);
+            reorder_graph_settle(g, next_node(g), place++, piece, unit);
     }
 }
 
@@ -200,15 +200,15 @@ static mlt_topo_cut count_cut(const mlt_topo_layout *layout, const mlt_topo_edge
 {
     mlt_topo_cut cut = {0};
     int32_t *worker = homes(layout, layout->worker_end);
-    int32_t *process = homes(layout, layout->process_end);
+    int32_t *unit = homes(layout, layout->unit_end);
     for (int64_t i = 0; i < count; i++) {
         int32_t a = place ? place[edges[i].from] : edges[i].from;
         int32_t b = place ? place[edges[i].to] : edges[i].to;
         cut.workers += worker[a] == worker[b] ? 0 : edges[i].weight;
-        cut.processes += process[a] == process[b] ? 0 : edges[i].weight;
+        cut.units += unit[a] == unit[b] ? 0 : edges[i].weight;
     }
     free(worker);
-    free(process);
+    free(unit);
     return cut;
 }
 

@@ -70,7 +70,7 @@ static mlt_topo_cut count_grid(const job *j, int ndims, const int *dims, const i
             int n = last ? r - (dims[d] - 1) * stride : r + stride;
             uint32_t a = j->worker[home ? home[r] : r], b = j->worker[home ? home[n] : n];
             cut.workers += a != b;
-            cut.processes += j->process[a] != j->process[b];
+            cut.units += j->process[a] != j->process[b];
         }
         stride *= dims[d];
     }
@@ -101,9 +101,9 @@ static mlt_topo_cut check_grid(const job *j, int ndims, const int *dims, const i
         CHECK(told.workers == after.workers);
         CHECK(told_before.workers == before.workers);
     }
-    if (told.processes || told_before.processes) { // else they were not asked about
-        CHECK(told.processes == after.processes);
-        CHECK(told_before.processes == before.processes);
+    if (told.units || told_before.units) { // else they were not asked about
+        CHECK(told.units == after.units);
+        CHECK(told_before.units == before.units);
     }
     free(home);
     mlt_topo_cart_plan_free(plan);
@@ -116,13 +116,13 @@ static void check_known(int workers, int each, int workers_a_process, int ndims,
     static job j;
     job_even(&j, workers, each, workers_a_process);
     mlt_topo_cut cut = check_grid(&j, ndims, dims, periods);
-    if (cut.workers == want && cut.processes == want_processes)
+    if (cut.workers == want && cut.units == want_processes)
         return;
     fprintf(stderr, "%d workers of %d, grid", workers, each);
     for (int d = 0; d < ndims; d++)
         fprintf(stderr, " %d", dims[d]);
     fprintf(stderr, ": separates %lld and %lld, should be %lld and %lld\n", (long long)cut.workers,
-            (long long)cut.processes, (long long)want, (long long)want_processes);
+            (long long)cut.units, (long long)want, (long long)want_processes);
     exit(1);
 }
 
@@ -215,7 +215,7 @@ static mlt_topo_cut count_graph(const job *j, const mlt_topo_edge *edges, int64_
         uint32_t a = j->worker[home ? home[edges[i].from] : edges[i].from];
         uint32_t b = j->worker[home ? home[edges[i].to] : edges[i].to];
         cut.workers += a != b ? edges[i].weight : 0;
-        cut.processes += j->process[a] != j->process[b] ? edges[i].weight : 0;
+        cut.units += j->process[a] != j->process[b] ? edges[i].weight : 0;
     }
     return cut;
 }
@@ -276,7 +276,7 @@ static void check_graphs(void)
     job_even(&j, 8, 1, 2);
     for (int i = 0; i < 4; i++)
         edges[i] = (mlt_topo_edge){i, i + 4, 1};
-    CHECK(check_graph(&j, edges, 4).processes == 0);
+    CHECK(check_graph(&j, edges, 4).units == 0);
 }
 
 static void check_random_graphs(int rounds)

@@ -215,8 +215,7 @@ int mlt_bad_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, MP
         return mlt_bad_handle(me, comm, fn, MPI_ERR_TYPE, name, "datatype", (uintptr_t)handle);
     return mlt_mpi_raise(me, comm, fn, MPI_ERR_TYPE,
                          "argument %s is a datatype of rank %d, but should be one of rank %d or of "
-                         "a rank of its worker; ranks of one process share the program's global "
-                         "variables",
+                         "a rank of its worker; " MLT_HANDLE_OF_OTHER,
                          name, (int)mlt_dtype_of(type)->owner->world, (int)me->world);
 }
 

@@ -43,19 +43,19 @@ static bool wants(void *to, MPI_Count count, const mlt_type *type, int target, M
                   MPI_Count there_count, const mlt_type *there, mlt_win *win,
                   const mlt_intercept_call *along, want *w)
 {
-    const mlt_intercept_stage *stage =
-        &along->walk.interceptor->spec->stages[along->walk.stage - 1];
+    const mlt_intercept_stage *cache =
+        &along->walk.interceptor->spec->wrappers[along->walk.next - 1];
     if (!cached_is_plain(type, count) || !cached_is_plain(there, there_count) ||
         (uint64_t)count * type->size != (uint64_t)there_count * there->size ||
         (uintptr_t)to <= (uintptr_t)MPI_IN_PLACE ||
         (uint32_t)target >= (uint32_t)win->side.part->ranks || target == win->side.me ||
         mlt_win_shared_of(win)->flavor == MPI_WIN_FLAVOR_SHARED ||
-        !is_still(win, target, stage->until_unlock))
+        !is_still(win, target, cache->until_unlock))
         return false;
     const mlt_win_peer *peer = mlt_win_peer_of(win->side.part, target);
     if (peer->reach == MLT_WIN_NEAR || peer->direct)
         return false;
-    *w = (want){win, target, disp, to, (uint64_t)count * type->size, stage->room};
+    *w = (want){win, target, disp, to, (uint64_t)count * type->size, cache->room};
     return w->bytes > 0;
 }
 

@@ -91,7 +91,7 @@ static times drawn_times(const mlt_drawing *d, uint32_t rank, uint32_t action)
 {
     const mlt_sim_result *sim = d->sim;
     uint64_t n = d->pairs->first[rank] + action;
-    times at = {sim->start_ps[n], sim->busy_ps[n], 0, sim->finish_ps[n]};
+    times at = {sim->action_start_ps[n], sim->cpu_start_ps[n], 0, sim->action_end_ps[n]};
     at.idle = at.busy + timeline_cpu_ps(d, rank, action);
     return at;
 }

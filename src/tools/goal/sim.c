@@ -70,7 +70,7 @@ static void sim_print_histogram(const mlt_sim_result *result, uint64_t least, ui
     uint64_t bins[BINS] = {0}, greatest = 0;
     double width = (double)(most - least) / BINS;
     for (uint32_t r = 0; r < result->ranks; r++) {
-        int bin = (int)((double)(result->end_ps[r] - least) / width);
+        int bin = (int)((double)(result->rank_end_ps[r] - least) / width);
         bins[bin < BINS ? bin : BINS - 1]++;
     }
     for (int i = 0; i < BINS; i++)
@@ -93,7 +93,7 @@ static void sim_print_slowest(const mlt_sim_result *result)
     uint32_t count = 0;
     for (uint32_t r = 0; r < result->ranks; r++) { // kept in falling order
         uint32_t at = count < SLOWEST ? count++ : SLOWEST;
-        while (at > 0 && result->end_ps[r] > result->end_ps[found[at - 1]]) {
+        while (at > 0 && result->rank_end_ps[r] > result->rank_end_ps[found[at - 1]]) {
             if (at < SLOWEST)
                 found[at] = found[at - 1];
             at--;
@@ -104,7 +104,7 @@ static void sim_print_slowest(const mlt_sim_result *result)
     printf("    last: ");
     for (uint32_t i = 0; i < count; i++)
         printf("%srank %" PRIu32 " (%s)", i ? ", " : "", found[i],
-               sim_time_text(text, result->end_ps[found[i]]));
+               sim_time_text(text, result->rank_end_ps[found[i]]));
     putchar('\n');
 }
 
@@ -114,13 +114,13 @@ static void print_times(const mlt_sim_result *result, bool all)
     uint64_t least = UINT64_MAX, most = 0;
     double sum = 0;
     for (uint32_t r = 0; r < result->ranks; r++) {
-        uint64_t end = result->end_ps[r];
+        uint64_t end = result->rank_end_ps[r];
         least = end < least ? end : least;
         most = end > most ? end : most;
         sum += (double)end;
     }
     uint64_t *sorted = mlt_take(result->ranks, sizeof *sorted);
-    memcpy(sorted, result->end_ps, result->ranks * sizeof *sorted);
+    memcpy(sorted, result->rank_end_ps, result->ranks * sizeof *sorted);
     qsort(sorted, result->ranks, sizeof *sorted, sim_by_time);
     uint64_t median = sorted[result->ranks / 2];
     free(sorted);
@@ -128,7 +128,7 @@ static void print_times(const mlt_sim_result *result, bool all)
            sim_time_text(text[1], median), sim_time_text(text[2], (uint64_t)(sum / result->ranks)));
     if (all) {
         for (uint32_t r = 0; r < result->ranks; r++)
-            printf("    rank %" PRIu32 "  %s\n", r, sim_time_text(text[0], result->end_ps[r]));
+            printf("    rank %" PRIu32 "  %s\n", r, sim_time_text(text[0], result->rank_end_ps[r]));
         return;
     }
     if (result->ranks > 2)
@@ -157,7 +157,7 @@ static void print_step(const mlt_goal_program *program, const mlt_sim_step *step
     printf("    %12s to %12s ns  rank %-4" PRIu32 " %s%-34s %s\n",
            mlt_number(from, (step->start_ps + 500) / 1000),
            mlt_number(to, (step->end_ps + 500) / 1000), step->place.rank, label, text,
-           reasons[step->why]);
+           reasons[step->cause]);
 }
 
 static void print_path(const mlt_goal_program *program, const mlt_sim_result *result)
@@ -221,20 +221,20 @@ static void print_network(const mlt_sim_result *result, uint64_t ideal)
                100 / factor);
     }
     putchar('\n');
-    if (result->changes)
-        printf("  processors passed from one rank to another %s times\n",
-               mlt_number(text[0], result->changes));
-    if (!result->far_messages) {
+    if (result->context_switches)
+        printf("  %s context switches of processors that ranks share\n",
+               mlt_number(text[0], result->context_switches));
+    if (!result->network_messages) {
         printf("  network    no messages between hosts\n");
         return;
     }
     for (uint64_t i = 0; i < result->path_count; i++) {
         network += result->path[i].network_ps;
-        shared += result->path[i].shared_ps;
+        shared += result->path[i].contention_ps;
     }
     printf("  network    %s messages between hosts; of the critical path %s (%.1f %%), of which "
            "%s (%.1f %%) by sharing links\n",
-           mlt_number(text[0], result->far_messages), sim_time_text(text[1], network),
+           mlt_number(text[0], result->network_messages), sim_time_text(text[1], network),
            100 * (double)network / total, sim_time_text(text[2], shared),
            100 * (double)shared / total);
     for (uint32_t i = 0; i < result->links_count; i++) {
@@ -275,7 +275,7 @@ static void write_csv(const mlt_sim_result *result)
     mlt_sink sink = mlt_sink_open(sim_asked.csv);
     fprintf(sink.to, "rank,end_ns\n");
     for (uint32_t r = 0; r < result->ranks; r++)
-        fprintf(sink.to, "%" PRIu32 ",%.3f\n", r, (double)result->end_ps[r] / 1000);
+        fprintf(sink.to, "%" PRIu32 ",%.3f\n", r, (double)result->rank_end_ps[r] / 1000);
     mlt_sink_close(&sink);
 }
 

@@ -222,7 +222,7 @@ static void print_workers(const mlt_screen_view *now, const mlt_screen_view *bef
                 mlt_bytes(b, whole(rate(all[i].bytes, 0, ms))), mlt_bytes(c, w->held),
                 w->unborn              ? "  starts"
                 : w->ended == w->ranks ? "  has ended"
-                : w->blind             ? "  cannot be read"
+                : w->unreadable        ? "  cannot be read"
                                        : "");
     }
     if (count > WORKERS)
@@ -258,9 +258,9 @@ void mlt_screen_print(const mlt_screen_view *now, const mlt_screen_view *before,
     print_late(now, out);
     print_queues(now, out);
     print_workers(now, before, out);
-    if (now->sum.blind)
+    if (now->sum.unreadable)
         fprintf(out,
                 "\nThis machine lets nobody read the memory of %u worker%s (process_vm_readv is "
                 "refused), so their messages are not known.\n",
-                now->sum.blind, now->sum.blind == 1 ? "" : "s");
+                now->sum.unreadable, now->sum.unreadable == 1 ? "" : "s");
 }

@@ -203,8 +203,8 @@ static void schedule_simulate(schedule *c, const mlt_loggops *machine)
             first[i + 1] = first[i] + program->rank[i].count;
         for (uint32_t i = 0; i < c->message_count; i++) {
             message *m = &c->messages[i];
-            m->simulated_sent = result->start_ps[first[m->from] + m->sends];
-            m->simulated_matched = result->finish_ps[first[m->to] + m->takes];
+            m->simulated_sent = result->action_start_ps[first[m->from] + m->sends];
+            m->simulated_matched = result->action_end_ps[first[m->to] + m->takes];
         }
         free(first);
     }

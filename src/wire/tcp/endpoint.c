@@ -226,7 +226,7 @@ tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker)
 void mlt_tcp_wake(tcp_endpoint *endpoint, uint32_t worker)
 {
     mlt_job_worker *to = mlt_job_worker_at(endpoint->job, endpoint->first_worker + worker);
-    // As mlt_wire_notify: ordered before the look at `asleep`.
+    // As mlt_wire_notify: ordered before the look at `state`.
     (void)atomic_exchange_explicit(&to->news, 1, memory_order_seq_cst);
     mlt_jitter();
     mlt_job_wake(to);
