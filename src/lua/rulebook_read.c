@@ -274,12 +274,12 @@ static int l_rule(lua_State *L)
         more.function = luaL_ref(L, LUA_REGISTRYINDEX);
     }
     rule.by = mlt_lua_place(rulebook, more.line);
-    uint32_t count = rulebook->rules_count + 1;
+    uint32_t count = rulebook->base.rules_count + 1;
     rulebook->rules = mlt_take_more(rulebook->rules, count, sizeof *rulebook->rules);
     rulebook->more = mlt_take_more(rulebook->more, count, sizeof *rulebook->more);
     rulebook->rules[count - 1] = rule;
     rulebook->more[count - 1] = more;
-    rulebook->rules_count = count;
+    rulebook->base.rules_count = count;
     return 0;
 }
 
@@ -289,7 +289,7 @@ static const mlt_coll_alg *resolve(lua_State *L, mlt_lua_rulebook *rulebook, con
 {
     char why[RULEBOOK_READ_SENTENCE];
     mlt_coll_rulebook lists = {.algs = (const mlt_coll_alg *const *)rulebook->algs,
-                               .algs_count = rulebook->algs_count};
+                               .algs_count = rulebook->base.algs_count};
     const mlt_coll_alg *alg =
         mlt_coll_named(rulebook->built_in, &lists, rule->collective, rule->alg);
     if (!alg)
@@ -372,7 +372,7 @@ static const char *name_field(lua_State *L, mlt_lua_rulebook *rulebook, mlt_coll
         luaL_error(L, "algorithm: it should have a name of letters, digits and underscores, such "
                       "as name = \"mine\"");
     mlt_coll_rulebook lists = {.algs = (const mlt_coll_alg *const *)rulebook->algs,
-                               .algs_count = rulebook->algs_count};
+                               .algs_count = rulebook->base.algs_count};
     if (mlt_coll_named(rulebook->built_in, &lists, collective, name))
         luaL_error(L, "algorithm: there is a %s.%s already", mlt_collective_names[collective],
                    name);
@@ -412,8 +412,8 @@ static int l_algorithm(lua_State *L)
     *own = (mlt_lua_alg){alg, rulebook, line_of(L), emit, refuses};
     own->base.user = own;
     rulebook->algs =
-        mlt_take_more(rulebook->algs, rulebook->algs_count + 1, sizeof *rulebook->algs);
-    rulebook->algs[rulebook->algs_count++] = own;
+        mlt_take_more(rulebook->algs, rulebook->base.algs_count + 1, sizeof *rulebook->algs);
+    rulebook->algs[rulebook->base.algs_count++] = own;
     return 0;
 }
 
@@ -559,9 +559,10 @@ static int read_interceptor(lua_State *L)
     uint32_t count = read_stages(L, (int)kind, stages);
     mlt_intercept_stage *own = mlt_take(count, sizeof *own);
     memcpy(own, stages, count * sizeof *own);
-    rulebook->interceptors = mlt_take_more(rulebook->interceptors, rulebook->interceptors_count + 1,
-                                           sizeof *rulebook->interceptors);
-    rulebook->interceptors[rulebook->interceptors_count++] =
+    rulebook->interceptors =
+        mlt_take_more(rulebook->interceptors, rulebook->base.interceptors_count + 1,
+                      sizeof *rulebook->interceptors);
+    rulebook->interceptors[rulebook->base.interceptors_count++] =
         (mlt_intercept_spec){.kind = (uint8_t)kind,
                              .name = mlt_lua_keep(rulebook, name),
                              .stages = own,
@@ -595,8 +596,8 @@ static int l_path(lua_State *L)
     path.stages = own;
     path.count = count;
     rulebook->paths =
-        mlt_take_more(rulebook->paths, rulebook->paths_count + 1, sizeof *rulebook->paths);
-    rulebook->paths[rulebook->paths_count++] = path;
+        mlt_take_more(rulebook->paths, rulebook->base.paths_count + 1, sizeof *rulebook->paths);
+    rulebook->paths[rulebook->base.paths_count++] = path;
     return 0;
 }
 
@@ -619,12 +620,12 @@ void mlt_lua_read_end(lua_State *L)
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
     lua_pushboolean(L, 0);
     lua_setfield(L, LUA_REGISTRYINDEX, "reading");
-    for (uint32_t i = 0; i < rulebook->rules_count; i++)
+    for (uint32_t i = 0; i < rulebook->base.rules_count; i++)
         if (rulebook->more[i].function == LUA_NOREF) {
             const mlt_coll_rule *rule = &rulebook->rules[i];
             rulebook->more[i].alg = resolve(L, rulebook, rule->by, rule);
         }
-    if (!rulebook->rules_count && !rulebook->algs_count && !rulebook->paths_count &&
-        !rulebook->interceptors_count)
+    if (!rulebook->base.rules_count && !rulebook->base.algs_count && !rulebook->base.paths_count &&
+        !rulebook->base.interceptors_count)
         luaL_error(L, "%s: it has no rule, no algorithm and no path", rulebook->short_file);
 }

@@ -8,6 +8,7 @@
 // have ended".
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "goal/sched.h"
 #include "judge/check/check_int.h"
@@ -35,16 +36,8 @@ static uint32_t check_window_start_of(const listing *code, uint32_t place)
 
 static uint32_t check_window_place_of(const listing *code, uint32_t offset)
 {
-    uint32_t low = 0, high = code->sched->actions;
     const mlt_act *act = mlt_goal_sched_act(code->sched, offset);
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (code->act[middle] <= act)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return MLT_ARRAY_SEARCH(i, code->sched->actions, code->act[i] <= act) - 1;
 }
 
 static void emit_list(mlt_waits *waits, const listing *code, uint32_t event,
@@ -101,15 +94,7 @@ static void check_window_emit(mlt_waits *waits, void *user)
 
 static uint32_t rank_of(const codes *c, uint32_t event)
 {
-    uint32_t low = 0, high = c->check->program->ranks;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (c->code[middle].first <= event)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return MLT_ARRAY_SEARCH(r, c->check->program->ranks, c->code[r].first <= event) - 1;
 }
 
 static const char *describe(const codes *c, uint32_t r, uint32_t place, char text[MLT_CHECK_TEXT])

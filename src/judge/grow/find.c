@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "judge/grow/grow_int.h"
 
 enum { LONGEST_BODY = 16, LEAST_RANKS = 4, NEAR_BY = 2 };
@@ -118,8 +119,7 @@ static void add_item(find_reader *r, mlt_grow_item item, const mlt_grow_slot *sl
         r->at[rank] += count;
         r->read += count;
     }
-    MLT_ARRAY_WANT(kind->items, kind->count + 1, kind->room);
-    kind->items[kind->count++] = item;
+    *MLT_ARRAY_ADD(kind->items, kind->count, kind->room) = item;
 }
 
 // ---- loops
@@ -448,11 +448,11 @@ static mlt_status refuse_kinds(const mlt_goal_program *program, char *why, size_
             if (kind == MLT_GOAL_SEND || kind == MLT_GOAL_RECV || kind == MLT_GOAL_CALC ||
                 kind == MLT_GOAL_NOP)
                 continue;
-            snprintf(why, why_size,
-                     "%s works on memory; sends, receives, calc and nop can be extrapolated "
-                     "(`millet goal fmt --dialect loggopsim` makes them of all actions)",
-                     mlt_goal_describe(program, r, a, text, sizeof text));
-            return MLT_ERR_INVALID;
+            return mlt_text_wrong(
+                why, why_size,
+                "%s works on memory; sends, receives, calc and nop can be extrapolated "
+                "(`millet goal fmt --dialect loggopsim` makes them of all actions)",
+                mlt_goal_describe(program, r, a, text, sizeof text));
         }
     return MLT_OK;
 }
@@ -461,11 +461,10 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
                          size_t why_size)
 {
     *out = NULL;
-    if (program->ranks < LEAST_RANKS) {
-        snprintf(why, why_size, "the program has %u rank%s; a pattern shows from %d ranks on",
-                 program->ranks, program->ranks == 1 ? "" : "s", LEAST_RANKS);
-        return MLT_ERR_INVALID;
-    }
+    if (program->ranks < LEAST_RANKS)
+        return mlt_text_wrong(why, why_size,
+                              "the program has %u rank%s; a pattern shows from %d ranks on",
+                              program->ranks, program->ranks == 1 ? "" : "s", LEAST_RANKS);
     mlt_status status = refuse_kinds(program, why, why_size);
     if (status != MLT_OK)
         return status;

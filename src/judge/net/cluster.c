@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "judge/net/route.h"
 
 // ---- words of a line
@@ -197,8 +198,7 @@ static bool add_hosts(cluster_reader *r)
     if ((uint64_t)c->list_count + last - first + 1 > MLT_CLUSTER_HOSTS)
         return fail(r, "the list should have at most %d hosts", MLT_CLUSTER_HOSTS);
     for (uint32_t h = first; h <= last; h++) {
-        MLT_ARRAY_WANT(c->list, c->list_count + 1, r->list_room);
-        c->list[c->list_count++] = h;
+        *MLT_ARRAY_ADD(c->list, c->list_count, r->list_room) = h;
     }
     return true;
 }
@@ -513,19 +513,16 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
                              size_t why_size)
 {
     uint64_t room = (uint64_t)c->hosts * c->cores;
-    if (c->place == MLT_PLACE_LIST && ranks > c->list_count) {
-        snprintf(why, why_size, "the program has %u ranks, but the machine's list places %u", ranks,
-                 c->list_count);
-        return MLT_ERR_INVALID;
-    }
-    if (ranks > room) {
-        snprintf(why, why_size,
-                 "the program has %u ranks, but the machine has room for %" PRIu64
-                 ": %u host%s with %u core%s",
-                 ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
-                 c->cores == 1 ? "" : "s");
-        return MLT_ERR_INVALID;
-    }
+    if (c->place == MLT_PLACE_LIST && ranks > c->list_count)
+        return mlt_text_wrong(why, why_size,
+                              "the program has %u ranks, but the machine's list places %u", ranks,
+                              c->list_count);
+    if (ranks > room)
+        return mlt_text_wrong(why, why_size,
+                              "the program has %u ranks, but the machine has room for %" PRIu64
+                              ": %u host%s with %u core%s",
+                              ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
+                              c->cores == 1 ? "" : "s");
     uint32_t *on = mlt_take(c->hosts, sizeof *on); // ranks of a host so far
     mlt_status status = MLT_OK;
     for (uint32_t r = 0; r < ranks && status == MLT_OK; r++) {

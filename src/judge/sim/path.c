@@ -22,8 +22,7 @@ typedef struct trail {
 static void add_step(const mlt_sim *sim, trail *to, uint32_t action, mlt_sim_why why,
                      uint64_t start, uint64_t end)
 {
-    MLT_ARRAY_WANT(to->steps, to->count + 1, to->room);
-    to->steps[to->count++] = (mlt_sim_step){
+    *MLT_ARRAY_ADD(to->steps, to->count, to->room) = (mlt_sim_step){
         .place = mlt_sim_place(sim, action), .why = why, .start_ps = start, .end_ps = end};
 }
 
