@@ -89,15 +89,14 @@ struct mlt_command {
 };
 
 enum {
-    MLT_ARGS_GO = -1, // go on
     MLT_EXIT_FINE = 0,
     MLT_EXIT_FOUND = 1, // findings, or the input is at fault
     MLT_EXIT_WRONG = 2, // the command line is
 };
 
-// Reads the words after the command's name. Returns MLT_ARGS_GO; or, after --help, --help=man (man.h) or
-// an error message, the exit code, and then nothing is left to free.
-int mlt_args_read(const mlt_command *command, char **argv, mlt_arg_texts *words) MLT_MUST_CHECK;
+// Reads the words after the command's name; ends with a message if something is wrong with them. False
+// after --help and --help=man (man.h): there is nothing more to do.
+bool mlt_args_read(const mlt_command *command, char **argv, mlt_arg_texts *words) MLT_MUST_CHECK;
 
 // The name of the command that runs.
 const char *mlt_args_command(void);

@@ -10,6 +10,7 @@
 #include "tools/flow/print.h"
 #include "tools/flow/site.h"
 #include "tools/goal/sink.h"
+#include "tools/goal/source.h"
 
 static struct {
     const char *out, *report;
@@ -39,7 +40,7 @@ static uint64_t box_count(const mlt_flow_graph *g, uint64_t expand)
 static mlt_flow_heat *read_report(void)
 {
     const char *path = flow_draw_asked.report;
-    return path ? mlt_flow_heat_read(path, mlt_flow_input_text(path)) : NULL;
+    return path ? mlt_flow_heat_read(path, mlt_source_text(path)) : NULL;
 }
 
 static void draw_written(const mlt_flow_graph *g, const mlt_flow_heat *heat, mlt_scene *scene)

@@ -136,7 +136,6 @@ static void print_wires(const mlt_flow_graph *g, FILE *to)
         fprintf(to, ")\n");
         i += n;
     }
-    free(index);
 }
 
 void mlt_flow_print(const mlt_flow_graph *graph, FILE *to)

@@ -82,8 +82,6 @@ static void print_layout(const char *path)
         mlt_goal_sched_free(sched);
     }
     mlt_sink_close(&sink);
-    mlt_goal_image_free(image);
-    mlt_source_file_drop(&file);
 }
 
 static int dis_run(const mlt_arg_texts *words)

@@ -117,9 +117,6 @@ static account write_program(const mlt_grow *pattern, uint32_t ranks, mlt_goal_d
             mlt_progress_step(&progress, (double)r / ranks);
     }
     mlt_progress_end(&progress);
-    mlt_goal_program_free(empty);
-    free(one.actions);
-    free(one.deps);
     return sums;
 }
 
@@ -182,9 +179,6 @@ static int extrapolate_run(const mlt_arg_texts *files)
     }
     extrapolate_join(patterns, files->count);
     extrapolate_write_out(patterns[0], dialect);
-    for (size_t i = 0; i < files->count; i++)
-        mlt_grow_free(patterns[i]);
-    free(patterns);
     return MLT_EXIT_FINE;
 }
 

@@ -90,7 +90,7 @@ static mlt_goal_spec read_is(const mlt_source *source)
         mlt_args_wrong(
             "--is %s needs the operation: --op sumInt32, or --user-op N for a function of yours",
             name);
-    else if (!mlt_source_function(from->op, &spec.op, &spec.type) || spec.type == MLT_OP_TYPES ||
+    else if (!mlt_goal_function(from->op, &spec.op, &spec.type) || spec.type == MLT_OP_TYPES ||
              spec.op == MLT_OP_COPY)
         mlt_args_wrong(
             "option --op is '%s', but should be an operation with its type, such as sumInt32",

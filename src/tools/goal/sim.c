@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "goal/text/text.h"
@@ -57,12 +58,6 @@ static uint64_t ideal_ps(const mlt_source *source)
 }
 
 // ---- the report of one
-
-static int sim_by_time(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
 
 // When ranks end: a line for each of some equal parts of the time between first and last.
 static void sim_print_histogram(const mlt_sim_result *result, uint64_t least, uint64_t most)
@@ -121,7 +116,7 @@ static void print_times(const mlt_sim_result *result, bool all)
     }
     uint64_t *sorted = mlt_take(result->ranks, sizeof *sorted);
     memcpy(sorted, result->end_ps, result->ranks * sizeof *sorted);
-    qsort(sorted, result->ranks, sizeof *sorted, sim_by_time);
+    qsort(sorted, result->ranks, sizeof *sorted, mlt_compare_ascending);
     uint64_t median = sorted[result->ranks / 2];
     free(sorted);
     printf("  ranks end  first %s, median %s, mean %s\n", sim_time_text(text[0], least),

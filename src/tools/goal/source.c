@@ -113,38 +113,24 @@ void mlt_source_file_drop(mlt_source_file *bytes)
     *bytes = (mlt_source_file){NULL, 0, false};
 }
 
-// ---- algorithms
-
-bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type)
+char *mlt_source_text(const char *path)
 {
-    for (int t = 0; t < MLT_OP_TYPES; t++)
-        if (strcmp(text, mlt_op_type_names[t]) == 0) {
-            *type = (mlt_op_type)t;
-            return true;
-        }
-    for (int o = 0; o < MLT_OPS; o++) {
-        size_t n = strlen(mlt_op_names[o]);
-        if (strncmp(text, mlt_op_names[o], n) != 0)
-            continue;
-        for (int t = 0; t < MLT_OP_TYPES; t++)
-            if (strcmp(text + n, mlt_op_type_names[t]) == 0) {
-                *op = (mlt_op)o;
-                *type = (mlt_op_type)t;
-                return true;
-            }
-        if (!text[n]) {
-            *op = (mlt_op)o;
-            return true;
-        }
-    }
-    return false;
+    if (!path)
+        return NULL;
+    mlt_source_file bytes = mlt_source_file_read(path);
+    char *text = mlt_take(1, bytes.size + 1);
+    memcpy(text, bytes.bytes, bytes.size);
+    mlt_source_file_drop(&bytes);
+    return text;
 }
+
+// ---- algorithms
 
 mlt_op_type mlt_source_type(const char *option, const char *text)
 {
     mlt_op op = MLT_OPS;
     mlt_op_type type;
-    if (!mlt_source_function(text, &op, &type) || op != MLT_OPS)
+    if (!mlt_goal_function(text, &op, &type) || op != MLT_OPS)
         mlt_args_wrong(
             "option %s is '%s', but should be Int8 to Int64, UInt8 to UInt64 or Float16 to "
             "Float64",
@@ -214,7 +200,7 @@ static mlt_coll_shape read_shape(const char *name)
                             .radix = (uint32_t)o->radix,
                             .window = (uint32_t)o->throttle,
                             .in_place = o->in_place};
-    if (o->op && !mlt_source_function(o->op, &shape.op, &shape.type))
+    if (o->op && !mlt_goal_function(o->op, &shape.op, &shape.type))
         mlt_args_wrong("option --op is '%s', but should be an operation such as sum or maxFloat64",
                        o->op);
     if (o->type)

@@ -72,9 +72,6 @@ const mlt_source *mlt_source_read_one(const mlt_arg_texts *words);
 // It was written for LogGOPSim, in text or binary, and is simulated as there.
 bool mlt_source_is_loggopsim(const mlt_source *source);
 
-// "sum", "sumInt32", "Int32": what it names of both. False: neither.
-bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type) MLT_MUST_CHECK;
-
 // The type that an option names; `option` is what messages call it.
 mlt_op_type mlt_source_type(const char *option, const char *text);
 
@@ -86,3 +83,6 @@ typedef struct mlt_source_file {
 } mlt_source_file;
 mlt_source_file mlt_source_file_read(const char *file);
 void mlt_source_file_drop(mlt_source_file *bytes);
+
+// The text of a file, with a 0 after it; path NULL: NULL.
+char *mlt_source_text(const char *path);
