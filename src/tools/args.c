@@ -72,12 +72,6 @@ void mlt_args_must(mlt_status status)
 
 // ---- values
 
-// UINT64_MAX itself is kept free: commands take it for "not given".
-static uint64_t most_of(const mlt_arg *arg)
-{
-    return arg->most ? arg->most : UINT64_MAX - 1;
-}
-
 // A number with a suffix if sizes are wanted. False: it is none, or none of 64 bits.
 static bool whole_number(const char *text, bool suffixes, uint64_t *out)
 {
@@ -106,8 +100,9 @@ static bool whole_number(const char *text, bool suffixes, uint64_t *out)
 static bool parse_number(const mlt_arg *arg, const char *what, const char *text)
 {
     bool size = arg->kind == MLT_ARG_SIZE;
-    uint64_t n;
-    if (whole_number(text, size, &n) && n >= arg->least && n <= most_of(arg)) {
+    // UINT64_MAX itself is kept free: commands take it for "not given".
+    uint64_t n, most = arg->most ? arg->most : UINT64_MAX - 1;
+    if (whole_number(text, size, &n) && n >= arg->least && n <= most) {
         *(uint64_t *)arg->value = n;
         return true;
     }

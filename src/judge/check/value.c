@@ -211,11 +211,6 @@ static uint32_t *parts_of(const mlt_values *values, uint32_t value, uint64_t *co
     return parts;
 }
 
-static uint64_t value_place_of(const uint32_t *parts, uint64_t count, uint32_t part)
-{
-    return MLT_ARRAY_SEARCH(i, count, parts[i] >= part) - 1;
-}
-
 uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t leaves, uint8_t *times)
 {
     uint64_t count;
@@ -231,7 +226,8 @@ uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t leav
         else if (v->kind != MLT_VALUE_NODE)
             foreign += often[i];
         for (int side = 0; side < 2 && v->kind == MLT_VALUE_NODE; side++) {
-            uint8_t *to = &often[value_place_of(parts, count, side ? v->b : v->a)];
+            uint32_t part = side ? v->b : v->a;
+            uint8_t *to = &often[MLT_ARRAY_SEARCH(k, count, parts[k] >= part) - 1];
             *to = (uint8_t)(*to + often[i] > 255 ? 255 : *to + often[i]);
         }
     }

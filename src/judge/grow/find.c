@@ -124,11 +124,6 @@ static void add_item(find_reader *r, mlt_grow_item item, const mlt_grow_slot *sl
 
 // ---- loops
 
-static bool is_looped(mlt_grow_fn fn)
-{
-    return fn >= MLT_GROW_PLUS;
-}
-
 // The slot's action is there in all rounds of the member.
 static bool fits_member(const find_reader *r, const mlt_grow_item *item, const mlt_grow_slot *slot,
                         uint32_t place, uint32_t member)
@@ -225,7 +220,7 @@ static bool read_body(find_reader *r, const mlt_grow_item *item, uint32_t member
                         fits_all(r, item, slot, k, member);
         if (!found)
             return false;
-        looped = looped || (mlt_goal_is_message(&slot->action) && is_looped(slot->fn));
+        looped = looped || (mlt_goal_is_message(&slot->action) && slot->fn >= MLT_GROW_PLUS);
     }
     bool rounds = !looped && is_rounds(r, item, slots, member);
     if (looped || rounds)

@@ -14,11 +14,6 @@
 
 #include "base/table.h"
 
-static uint64_t parts(uint64_t of, uint64_t size)
-{
-    return (of + size - 1) / size;
-}
-
 // ---- how many
 
 // Ports to hosts of the lowest switches.
@@ -83,7 +78,8 @@ static uint64_t fat_tree_init(mlt_network *net, uint64_t links)
     for (uint32_t l = 1; l < c->levels && links <= MLT_CLUSTER_LINKS; l++)
         for (int down = 0; down < 2; down++) {
             net->base[2 * (l - 1) + (uint32_t)down] = (uint32_t)links;
-            links += capped(parts(c->hosts, net->below[l]), net->wide[l + 1]);
+            uint64_t groups = ((uint64_t)c->hosts + net->below[l] - 1) / net->below[l];
+            links += capped(groups, net->wide[l + 1]);
         }
     return links;
 }

@@ -127,18 +127,14 @@ static uint64_t time_of(const mlt_goal_program *program, const mlt_loggops *mach
     return time;
 }
 
-static bool has_prices(const mlt_loggops *m)
-{
-    return m->L + m->o + m->g + m->G + m->O > 0;
-}
-
 // Puts `ordered`, which has `added` dependencies more, in the program's place if it pays; says so.
 // Frees the other one.
 static void take_if_faster(mlt_goal_program *program, mlt_goal_program *ordered, uint64_t added,
                            const mlt_loggops *machine, mlt_pass_report *report)
 {
     uint64_t before = 0, after = 0;
-    if (added && has_prices(machine)) {
+    bool prices = machine->L + machine->o + machine->g + machine->G + machine->O > 0;
+    if (added && prices) {
         before = time_of(program, machine);
         after = time_of(ordered, machine);
     }

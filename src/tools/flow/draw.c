@@ -37,12 +37,6 @@ static uint64_t box_count(const mlt_flow_graph *g, uint64_t expand)
     return boxes;
 }
 
-static mlt_flow_heat *read_report(void)
-{
-    const char *path = flow_draw_asked.report;
-    return path ? mlt_flow_heat_read(path, mlt_source_text(path)) : NULL;
-}
-
 static void draw_written(const mlt_flow_graph *g, const mlt_flow_heat *heat, mlt_scene *scene)
 {
     // Lines between instances of large vectors become few.
@@ -93,7 +87,8 @@ static int flow_draw_run(const mlt_arg_texts *words)
     if (flow_draw_asked.text && (flow_draw_asked.placed || flow_draw_asked.report))
         mlt_args_wrong("--text is the graph as written; millet flow place tells the rest as text");
     mlt_flow_input input = mlt_flow_input_read(words->items[0]);
-    mlt_flow_heat *heat = read_report();
+    const char *report = flow_draw_asked.report;
+    mlt_flow_heat *heat = report ? mlt_flow_heat_read(report, mlt_source_text(report)) : NULL;
     mlt_sink sink = mlt_sink_open(flow_draw_asked.out);
     if (flow_draw_asked.text)
         mlt_flow_print(input.graph, sink.to);

@@ -276,12 +276,6 @@ static void write_csv(const mlt_sim_result *result)
 
 // ---- several
 
-static void table_head(void)
-{
-    printf("%-32s %10s %12s %9s %12s %10s\n", "program", "ranks", "total", "to first", "messages",
-           "bytes");
-}
-
 static void table_row(const mlt_source *source, const mlt_sim_result *result, uint64_t first_ps)
 {
     char text[4][MLT_NUMBER_BYTES], ratio[MLT_NUMBER_BYTES] = "";
@@ -322,7 +316,8 @@ static int sim_run(const mlt_arg_texts *files)
                 write_csv(result);
         } else {
             if (i == 0) {
-                table_head();
+                printf("%-32s %10s %12s %9s %12s %10s\n", "program", "ranks", "total", "to first",
+                       "messages", "bytes");
                 first_ps = result->total_ps;
             }
             table_row(&source, result, first_ps);

@@ -329,8 +329,5 @@ uint64_t mlt_trace_goal(const mlt_trace *trace, FILE *out)
         left_out += trace_goal_put_rank(&r, rank, out);
         free(r.ranks[rank].steps);
     }
-    free(r.ranks);
-    free(r.tags.keys);
-    mlt_streams_free(&r.streams);
     return left_out;
 }

@@ -176,17 +176,17 @@ static void add_call(mlt_story *story, mlt_story_rank *r, const mlt_trace_event 
 
 static mlt_story_wait *put_wait(mlt_story_rank *r, uint64_t begin, uint64_t end, uint8_t how)
 {
-    MLT_ARRAY_WANT(r->waits, r->wait_count + 1, r->wait_room);
-    r->waits[r->wait_count] = (mlt_story_wait){.begin = begin,
-                                               .end = end,
-                                               .call = MLT_STORY_NONE,
-                                               .message = MLT_STORY_NONE,
-                                               .sent = r->left,
-                                               .peer = -1,
-                                               .how = how,
-                                               .ran = -1,
-                                               .ready = MLT_STORY_UNKNOWN};
-    return &r->waits[r->wait_count++];
+    mlt_story_wait *w = MLT_ARRAY_ADD(r->waits, r->wait_count, r->wait_room);
+    *w = (mlt_story_wait){.begin = begin,
+                          .end = end,
+                          .call = MLT_STORY_NONE,
+                          .message = MLT_STORY_NONE,
+                          .sent = r->left,
+                          .peer = -1,
+                          .how = how,
+                          .ran = -1,
+                          .ready = MLT_STORY_UNKNOWN};
+    return w;
 }
 
 // The rank waited while its processes ran or waited. Where one of these had no room, that is what the
@@ -366,21 +366,17 @@ static void add_departure(story_reader *in, mlt_story_rank *r, const mlt_trace_e
                                                                           .tag = e->tag};
 }
 
-// The worker's trace goes on after a pause.
-static void add_start(story_reader *in, uint32_t worker, uint64_t time)
-{
-    *MLT_ARRAY_ADD(in->starts, in->start_count, in->start_room) = (story_start){time, worker};
-    in->story->pauses++;
-}
-
 static void story_see(void *user, uint32_t worker, const mlt_trace_event *e)
 {
     story_reader *in = user;
     if (in->also)
         in->also(in->user, worker, e);
     mlt_depths_see(&in->story->depths, worker, e);
-    if (e->kind == MLT_TRACE_TRACED && e->how == MLT_TRACE_GOES_ON)
-        add_start(in, worker, e->time);
+    if (e->kind == MLT_TRACE_TRACED && e->how == MLT_TRACE_GOES_ON) { // after a pause
+        *MLT_ARRAY_ADD(in->starts, in->start_count, in->start_room) =
+            (story_start){e->time, worker};
+        in->story->pauses++;
+    }
     if (e->rank > INT32_MAX)
         return;
     mlt_story_rank *r = story_rank_of(in->story, e->rank);
@@ -581,7 +577,6 @@ static void join_workers(mlt_story *story, mlt_streams *c)
                 story_join(c, block, (uint32_t)*leader - 1, rank);
         }
     }
-    mlt_streams_free(&first);
 }
 
 static bool meets(const mlt_story_call *call)
@@ -654,9 +649,6 @@ static void find_meetings(mlt_story *story)
             if (meets(&story->ranks[rank].calls[i]))
                 attend(story, &numbers, &meetings, &comms, rank, &story->ranks[rank].calls[i]);
     check_meetings(story);
-    mlt_streams_free(&comms);
-    mlt_streams_free(&numbers);
-    mlt_streams_free(&meetings);
 }
 
 // ---- the whole
@@ -679,7 +671,7 @@ void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *als
             story->length_ns = story->ranks[rank].end;
     }
     find_meetings(story);
-    mlt_streams_free(&in.streams);
+    free(in.streams.all);
     free(in.left);
     free(in.starts);
 }

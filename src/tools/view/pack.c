@@ -163,7 +163,6 @@ static void pack_messages(const mlt_story *s, uint64_t most, mlt_text *json, mlt
         }
     mlt_text_add(json, ",\n\"messages\":{\"all\":%" PRIu64 ",\"count\":%" PRIu64 ",\"at\":%zu}",
                  s->message_count, count, at);
-    free(awaited);
 }
 
 // ---- tables
@@ -185,7 +184,6 @@ static void pack_names(const mlt_story *s, mlt_text *json)
         mlt_text_add(json, ",%d]", s->groups[fn]);
     }
     mlt_text_add(json, "}");
-    free(used);
 }
 
 static void pack_workers(const mlt_trace_facts_table *facts, mlt_text *json)
@@ -331,7 +329,6 @@ static void pack_culprits(const mlt_causes *c, mlt_text *json)
     for (int what = 0; what < MLT_DOES_COUNT; what++)
         mlt_text_add(json, "%s%" PRIu64, what ? "," : "", sums[what]);
     mlt_text_add(json, "]");
-    free(all);
 }
 
 typedef struct fn_sum {
@@ -361,7 +358,6 @@ static void pack_calls(const mlt_story *s, mlt_text *json)
                  sums[fn].count, sums[fn].ns, sums[fn].bytes, sums[fn].longest, sums[fn].of);
     }
     mlt_text_add(json, "]");
-    free(sums);
 }
 
 // ---- who talked to whom
@@ -388,7 +384,6 @@ static void pack_matrix(const mlt_story *s, mlt_text *json)
                      sums[2 * i + 1]);
         }
     mlt_text_add(json, "]}");
-    free(sums);
 }
 
 // ---- collectives
@@ -451,7 +446,6 @@ static void pack_meetings(const mlt_story *s, mlt_text *json)
                  m->context, m->ranks, m->first, m->last, m->end, m->late, m->waited);
     }
     mlt_text_add(json, "]");
-    free(order);
 }
 
 static void pack_collectives(const mlt_story *s, mlt_text *json)
@@ -479,7 +473,6 @@ static void pack_collectives(const mlt_story *s, mlt_text *json)
                  kinds[i].skew / kinds[i].count, kinds[i].most, kinds[i].late, kinds[i].late_count);
     }
     mlt_text_add(json, "]");
-    free(times);
     pack_meetings(s, json);
 }
 
@@ -506,8 +499,6 @@ static void pack_path(const mlt_causes *c, mlt_text *json)
         put_item(json, "[%u,%" PRIu64 "]", all[i].rank, all[i].ns);
     }
     mlt_text_add(json, "]}");
-    free(all);
-    free(on);
 }
 
 // ---- the whole
