@@ -17,6 +17,14 @@ enum { RULEBOOK_READ_SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MO
 
 // ---- tables with known keys. The table is at `index`; `what` is whose it is ("rule").
 
+static void no_such(lua_State *L, const char *what, const char *kind, const char *name,
+                    const char *const *names, size_t count)
+{
+    char nearest[200];
+    mlt_coll_nearest(name, strlen(name), names, count, nearest, sizeof nearest);
+    luaL_error(L, "%s: there is no %s '%s'%s", what, kind, name, nearest);
+}
+
 // Keys that nobody knows are mistakes. array: numbers are keys too.
 static void check_keys(lua_State *L, int index, const char *what, const char *const *keys,
                        size_t count, bool array)
@@ -25,16 +33,14 @@ static void check_keys(lua_State *L, int index, const char *what, const char *co
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
         if (array && lua_type(L, -2) == LUA_TNUMBER)
             continue;
-        size_t i = count, length = 0;
         if (lua_type(L, -2) == LUA_TSTRING) {
-            const char *key = lua_tolstring(L, -2, &length);
-            for (i = 0; i < count && strcmp(keys[i], key) != 0;)
+            const char *key = lua_tostring(L, -2);
+            size_t i = 0;
+            while (i < count && strcmp(keys[i], key) != 0)
                 i++;
             if (i < count)
                 continue;
-            char nearest[200];
-            mlt_coll_nearest(key, length, keys, count, nearest, sizeof nearest);
-            luaL_error(L, "%s: there is no key '%s'%s", what, key, nearest);
+            no_such(L, what, "key", key, keys, count);
         }
         char text[80];
         luaL_error(L, "%s: its keys are words such as %s, but one is %s", what, keys[0],
@@ -199,15 +205,12 @@ static void read_parameters(lua_State *L, int index, const char *what, mlt_coll_
 static uint8_t reach_field(lua_State *L)
 {
     const char *name = text_field(L, 1, "rule", "reach");
-    char nearest[200];
     if (!name)
         return 0;
     for (int i = 0; i < MLT_REACHES; i++)
         if (strcmp(name, mlt_coll_reach_names[i]) == 0)
             return (uint8_t)(1 << i);
-    mlt_coll_nearest(name, strlen(name), mlt_coll_reach_names, MLT_REACHES, nearest,
-                     sizeof nearest);
-    luaL_error(L, "rule: there is no reach '%s'%s", name, nearest);
+    no_such(L, "rule", "reach", name, mlt_coll_reach_names, MLT_REACHES);
     return 0;
 }
 
@@ -449,12 +452,8 @@ static mlt_intercept_stage read_stage(lua_State *L)
     const char *name = lua_tostring(L, -1);
     while (stage.wrapper < MLT_WRAPPERS && strcmp(mlt_coll_wrapper_names[stage.wrapper], name) != 0)
         stage.wrapper++;
-    if (stage.wrapper == MLT_WRAPPERS) {
-        char nearest[200];
-        mlt_coll_nearest(name, strlen(name), mlt_coll_wrapper_names, MLT_WRAPPERS, nearest,
-                         sizeof nearest);
-        luaL_error(L, "path: there is no wrapper '%s'%s", name, nearest);
-    }
+    if (stage.wrapper == MLT_WRAPPERS)
+        no_such(L, "path", "wrapper", name, mlt_coll_wrapper_names, MLT_WRAPPERS);
     lua_pop(L, 1);
     stage.delay_us = table ? number_field(L, lua_absindex(L, -1), "path", "us", UINT32_MAX) : 0;
     if ((stage.wrapper == MLT_WRAP_DELAY) != (stage.delay_us > 0))

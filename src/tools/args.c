@@ -25,18 +25,12 @@ void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text)
     items[texts->count] = NULL;
 }
 
-void mlt_arg_texts_free(mlt_arg_texts *texts)
-{
-    free(texts->items);
-    *texts = (mlt_arg_texts){NULL, 0};
-}
-
 static const mlt_command *running; // since mlt_args_read
 char mlt_args_why[MLT_ARGS_WHY_BYTES];
 
 const char *mlt_args_command(void)
 {
-    return running->name;
+    return running ? running->name : "millet";
 }
 
 static _Noreturn void args_end(int code, const char *format, va_list args) MLT_PRINTF(2, 0);

@@ -38,7 +38,7 @@ typedef enum mlt_arg_kind {
 } mlt_arg_kind;
 
 typedef struct mlt_arg_texts {
-    const char **items; // borrowed from argv; the array is freed with mlt_arg_texts_free
+    const char **items; // borrowed from argv
     size_t count;
 } mlt_arg_texts;
 
@@ -115,7 +115,6 @@ void mlt_args_must(mlt_status status); // unless it is MLT_OK, ends with that me
 const char *mlt_args_given(const mlt_arg *args, size_t count, const char *names);
 
 void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text);
-void mlt_arg_texts_free(mlt_arg_texts *texts);
 
 // One value, as the kind wants it; `what` is how errors call it ("option --window"). On a bad one:
 // false and a message in mlt_args_why.

@@ -61,8 +61,8 @@ static bool read_line(values *v, const char *line, bool with_behind)
 
 static void done(values *v)
 {
-    mlt_arg_texts_free(&v->words);
-    mlt_arg_texts_free(&v->texts);
+    free(v->words.items);
+    free(v->texts.items);
 }
 
 static void check_kinds(void)

@@ -118,9 +118,5 @@ int mlt_command_run(const mlt_command *command, char **argv)
         return run_family(command, argv);
     mlt_arg_texts words = {NULL, 0};
     bool runs = mlt_args_read(command, argv + 1, &words);
-    int code = runs ? command->run(&words) : MLT_EXIT_FINE;
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return code;
-    fprintf(stderr, "%s: standard output cannot be written: %s\n", command->name, strerror(errno));
-    return MLT_EXIT_FOUND;
+    return runs ? command->run(&words) : MLT_EXIT_FINE;
 }

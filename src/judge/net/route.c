@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/table.h"
+#include "base/text.h"
 
 // ---- how many
 
@@ -301,12 +302,11 @@ static void torus_name(const mlt_network *net, uint32_t link, char *text, size_t
     const mlt_cluster *c = net->cluster;
     uint32_t at = link - net->base[0], node = at / (2 * c->dimensions),
              way = at % (2 * c->dimensions);
-    int length = snprintf(text, size, "node ");
+    mlt_text out = mlt_text_on(text, size);
+    mlt_text_add(&out, "node ");
     for (uint32_t d = 0, rest = node; d < c->dimensions; rest /= c->size[d++])
-        length +=
-            snprintf(text + length, size - (size_t)length, "%s%u", d ? "," : "", rest % c->size[d]);
-    snprintf(text + length, size - (size_t)length, " %s in dimension %u", way % 2 ? "down" : "up",
-             way / 2);
+        mlt_text_add(&out, "%s%u", d ? "," : "", rest % c->size[d]);
+    mlt_text_add(&out, " %s in dimension %u", way % 2 ? "down" : "up", way / 2);
 }
 
 static void dragonfly_name(const mlt_network *net, uint32_t link, char *text, size_t size)

@@ -161,7 +161,6 @@ mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_opti
                    .exec = machine->exec * 1000,
                    .last_action = MLT_SIM_NONE,
                    .result = mlt_take(1, sizeof *sim.result)};
-    mlt_sim_queue_init(&sim.queue);
     status = simulate(&sim, options, why, why_size);
     if (status == MLT_OK)
         *out = sim.result;

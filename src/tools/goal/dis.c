@@ -62,7 +62,6 @@ static void layout_rank(FILE *to, const mlt_goal_sched *sched)
     const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act))
         layout_action(to, names, sched, act);
-    mlt_goal_program_free(names);
 }
 
 static void print_layout(const char *path)

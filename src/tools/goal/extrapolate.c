@@ -175,7 +175,7 @@ static int extrapolate_run(const mlt_arg_texts *files)
         mlt_source_read(files->items[i], NULL, &source);
         patterns[i] = extrapolate_find(&source);
         dialect = mlt_source_is_loggopsim(&source) ? MLT_GOAL_LOGGOPSIM : MLT_GOAL_PAPER;
-        mlt_source_free(&source);
+        mlt_goal_program_free(source.program);
     }
     extrapolate_join(patterns, files->count);
     extrapolate_write_out(patterns[0], dialect);

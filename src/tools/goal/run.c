@@ -127,7 +127,6 @@ static void read_input(uint32_t rank, const char *name, char *to, uint64_t size)
                             path, file.size, (int)length, text, rank, size);
         memcpy(to, file.bytes, size);
         mlt_source_file_drop(&file);
-        free(path);
         return;
     }
 }
@@ -165,7 +164,6 @@ static void put_buffers(job *j, uint32_t rank)
     j->record[rank].times = put_zeros(j, run_asked.repeat * sizeof(double));
     j->records[rank] = run_put(j, &j->record[rank], sizeof j->record[rank]);
     fwrite(out, sizeof *out, j->count[rank], j->file);
-    free(out);
 }
 
 static void make_file(job *j)
@@ -286,7 +284,6 @@ static void show_piece(const job *j, uint32_t rank, const piece *p)
         }
         putchar('\n');
     }
-    free(ranges);
 }
 
 // How an action without a label is called: by what it does, and its number.

@@ -118,7 +118,6 @@ static void print_times(const mlt_sim_result *result, bool all)
     memcpy(sorted, result->end_ps, result->ranks * sizeof *sorted);
     qsort(sorted, result->ranks, sizeof *sorted, mlt_compare_ascending);
     uint64_t median = sorted[result->ranks / 2];
-    free(sorted);
     printf("  ranks end  first %s, median %s, mean %s\n", sim_time_text(text[0], least),
            sim_time_text(text[1], median), sim_time_text(text[2], (uint64_t)(sum / result->ranks)));
     if (all) {
@@ -324,7 +323,7 @@ static int sim_run(const mlt_arg_texts *files)
             fflush(stdout);
         }
         mlt_sim_result_free(result);
-        mlt_source_free(&source);
+        mlt_goal_program_free(source.program);
     }
     return MLT_EXIT_FINE;
 }

@@ -49,22 +49,19 @@ typedef struct mlt_source {
     mlt_goal_program *program;
     char name[64]; // for titles and tables: the file's name, or the algorithm's
     mlt_source_form form;
-    mlt_goal_dialect dialect; // TEXT
-    const mlt_coll_alg *alg;  // ALG
-    mlt_coll_shape shape;     // ALG
-    uint64_t *starts;         // of --blocks, in elements, for files in bytes; NULL: not given
-    mlt_goal_parts *parts;    // ALG, of an exchange: each sends each a block
-    mlt_goal_part *part;
-    mlt_coll_hosts *hosts;       // ALG with --hosts
+    mlt_goal_dialect dialect;    // TEXT
+    const mlt_coll_alg *alg;     // ALG
+    mlt_coll_shape shape;        // ALG
+    uint64_t *starts;            // of --blocks, in elements, for files in bytes; NULL: not given
     mlt_coll_rulebook *rulebook; // ALG of a rule book
 } mlt_source;
 
 // True if the file is a Lua script, by its name.
 bool mlt_source_is_script(const char *file);
 
-// Reads a file, or with file NULL what `alg` says.
+// Reads a file, or with file NULL what `alg` says. The program can be freed when it has served; the rest
+// stays.
 void mlt_source_read(const char *file, const char *alg, mlt_source *out);
-void mlt_source_free(mlt_source *source);
 
 // For commands of one program: the one file of words, or --alg. It stays until the process ends.
 const mlt_source *mlt_source_read_one(const mlt_arg_texts *words);

@@ -84,7 +84,6 @@ void mlt_moves_write(const mlt_moves *m, mlt_text *json)
         mlt_text_add(json, ",");
         put_shares(m, module, module->life, json);
         mlt_text_add(json, "]");
-        free(name);
     }
     mlt_text_add(json, "]");
 }
