@@ -21,7 +21,8 @@ static inline uint32_t mlt_goal_exec(mlt_goal_program *program, uint32_t rank, m
     return mlt_goal_add(program, rank, &action);
 }
 
-static inline bool program_spans_equal(const mlt_goal_action *a, const mlt_goal_action *b, int which)
+static inline bool program_spans_equal(const mlt_goal_action *a, const mlt_goal_action *b,
+                                       int which)
 {
     return a->buf[which] == b->buf[which] && a->size[which] == b->size[which] &&
            (a->buf[which] == MLT_GOAL_NOWHERE || a->at[which] == b->at[which]);
