@@ -8,6 +8,7 @@
 
 #include "base/unit_test.h"
 #include "goal/graph.h"
+#include "goal/program_test.h"
 #include "goal/sched.h"
 
 static mlt_goal_sched *compiled(const mlt_goal_program *program, uint32_t rank, uint32_t window)

@@ -148,8 +148,7 @@ static void tie(deps *d, uint32_t action, uint32_t on)
     if (d->last[on] == action + 1)
         return;
     d->last[on] = action + 1;
-    MLT_ARRAY_WANT(d->dep, d->count + 1, d->room);
-    d->dep[d->count++] = (mlt_goal_dep){action, on};
+    *MLT_ARRAY_ADD(d->dep, d->count, d->room) = (mlt_goal_dep){action, on};
 }
 
 static inline bool derive_inside(const pieces *p, uint32_t which, const mlt_goal_span *span)

@@ -10,6 +10,7 @@
 
 #include "base/unit_test.h"
 #include "goal/graph.h"
+#include "goal/program_test.h"
 #include "goal/sched.h"
 
 // ---- events: action a starts at 2a, ends at 2a + 1

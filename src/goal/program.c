@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "goal/compare.h"
+#include "base/text.h"
 #include "goal/text/text.h"
 
 // Room for one element more in an array that grows by doubling. Not MLT_ARRAY_WANT: most ranks have
@@ -207,18 +208,6 @@ uint32_t mlt_goal_recv(mlt_goal_program *program, uint32_t rank, mlt_goal_span s
     return add_message(program, rank, MLT_GOAL_RECV, span, from, tag);
 }
 
-uint32_t mlt_goal_exec(mlt_goal_program *program, uint32_t rank, mlt_op op, mlt_op_type type,
-                       mlt_goal_span result, mlt_goal_span second)
-{
-    mlt_goal_action action = {.kind = MLT_GOAL_EXEC,
-                              .op = (uint8_t)op,
-                              .type = (uint8_t)type,
-                              .buf = {result.buf, second.buf},
-                              .at = {result.at, second.at},
-                              .size = {result.size, second.size}};
-    return mlt_goal_add(program, rank, &action);
-}
-
 // ---- looking
 
 static void access_add(mlt_goal_access *out, int *count, const mlt_goal_action *action, int which,
@@ -283,74 +272,6 @@ bool mlt_goal_has_wildcards(const mlt_goal_program *program)
                 return true;
         }
     return false;
-}
-
-// ---- equality
-
-static bool spans_equal(const mlt_goal_action *a, const mlt_goal_action *b, int which)
-{
-    return a->buf[which] == b->buf[which] && a->size[which] == b->size[which] &&
-           (a->buf[which] == MLT_GOAL_NOWHERE || a->at[which] == b->at[which]);
-}
-
-static bool actions_equal(const mlt_goal_action *a, const mlt_goal_action *b)
-{
-    if (a->kind != b->kind || a->cpu != b->cpu || a->nic != b->nic)
-        return false;
-    if (a->kind == MLT_GOAL_CALC)
-        return a->size[0] == b->size[0];
-    if (a->kind == MLT_GOAL_NOP)
-        return true;
-    bool two = mlt_goal_has_two(a), user = mlt_goal_is_user(a);
-    if (mlt_goal_is_message(a) && (a->peer != b->peer || a->tag != b->tag))
-        return false;
-    if (two && (user ? a->user != b->user : a->op != b->op || a->type != b->type))
-        return false;
-    unsigned flags = a->kind == MLT_GOAL_SEND ? MLT_GOAL_SYNCHRONOUS : two ? MLT_GOAL_REVERSED : 0;
-    return ((a->flags ^ b->flags) & flags) == 0 && spans_equal(a, b, 0) &&
-           (!two || spans_equal(a, b, 1));
-}
-
-static int compare_deps(const void *pa, const void *pb)
-{
-    const mlt_goal_dep *a = pa, *b = pb;
-    return mlt_compare_words((uint64_t[]){a->action, a->on}, (uint64_t[]){b->action, b->on}, 2);
-}
-
-static bool deps_equal(const mlt_goal_rank *a, const mlt_goal_rank *b)
-{
-    size_t bytes = a->deps_count * sizeof *a->deps;
-    if (!bytes || memcmp(a->deps, b->deps, bytes) == 0)
-        return true;
-    mlt_goal_dep *x = copy_of(a->deps, bytes), *y = copy_of(b->deps, bytes);
-    qsort(x, a->deps_count, sizeof *x, compare_deps);
-    qsort(y, a->deps_count, sizeof *y, compare_deps);
-    bool equal = memcmp(x, y, bytes) == 0;
-    free(x);
-    free(y);
-    return equal;
-}
-
-bool mlt_goal_program_equal(const mlt_goal_program *a, const mlt_goal_program *b)
-{
-    if (a->ranks != b->ranks)
-        return false;
-    for (uint32_t r = 0; r < a->ranks; r++) {
-        const mlt_goal_rank *x = &a->rank[r], *y = &b->rank[r];
-        if (x->count != y->count || x->deps_count != y->deps_count ||
-            x->buffers_count != y->buffers_count)
-            return false;
-        for (uint32_t i = 0; i < x->count; i++)
-            if (!actions_equal(&x->actions[i], &y->actions[i]))
-                return false;
-        for (uint32_t i = 0; i < x->buffers_count; i++)
-            if (x->buffers[i].size != y->buffers[i].size ||
-                strcmp(a->names + x->buffers[i].name, b->names + y->buffers[i].name) != 0)
-                return false;
-        if (!deps_equal(x, y))
-            return false;
-    }
-    return true;
 }
 
 // ---- validity
@@ -423,16 +344,15 @@ mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why, si
             const char *fault = action_fault(program, rank, &rank->actions[a]);
             if (!fault)
                 continue;
-            snprintf(why, why_size, "action %u of rank %u is not valid: %s", a, r, fault);
-            return MLT_ERR_INVALID;
+            return mlt_text_wrong(why, why_size, "action %u of rank %u is not valid: %s", a, r,
+                                  fault);
         }
         for (uint32_t d = 0; d < rank->deps_count; d++) {
             uint32_t on = mlt_goal_plain(rank->deps[d].on);
             if (rank->deps[d].action < rank->count && on < rank->count)
                 continue;
-            snprintf(why, why_size, "dependency %u of rank %u names an action that is not there", d,
-                     r);
-            return MLT_ERR_INVALID;
+            return mlt_text_wrong(
+                why, why_size, "dependency %u of rank %u names an action that is not there", d, r);
         }
     }
     return MLT_OK;
@@ -453,10 +373,10 @@ mlt_status mlt_goal_rank_in_bounds(const mlt_goal_program *program, uint32_t ran
             if (span.size <= buffer->size && span.at <= buffer->size - span.size)
                 continue;
             char what[512];
-            snprintf(why, why_size, "%s reaches beyond '%s', which has %" PRIu64 " bytes",
-                     mlt_goal_describe(program, rank, a, what, sizeof what),
-                     mlt_goal_name_text(program, buffer->name), buffer->size);
-            return MLT_ERR_INVALID;
+            return mlt_text_wrong(why, why_size,
+                                  "%s reaches beyond '%s', which has %" PRIu64 " bytes",
+                                  mlt_goal_describe(program, rank, a, what, sizeof what),
+                                  mlt_goal_name_text(program, buffer->name), buffer->size);
         }
     }
     return MLT_OK;

@@ -141,8 +141,6 @@ uint32_t mlt_goal_send(mlt_goal_program *program, uint32_t rank, mlt_goal_span s
                        int32_t tag);
 uint32_t mlt_goal_recv(mlt_goal_program *program, uint32_t rank, mlt_goal_span span, int32_t from,
                        int32_t tag);
-uint32_t mlt_goal_exec(mlt_goal_program *program, uint32_t rank, mlt_op op, mlt_op_type type,
-                       mlt_goal_span result, mlt_goal_span second);
 
 // ---- looking
 
@@ -219,10 +217,6 @@ char *mlt_goal_describe(const mlt_goal_program *program, uint32_t rank, uint32_t
 
 // True if a receive of any rank takes ANY source or tag.
 bool mlt_goal_has_wildcards(const mlt_goal_program *program);
-
-// The same ranks with the same buffers, actions in the same order and the same dependencies in any
-// order. Labels, lines and fields that an action's kind does not use do not count.
-bool mlt_goal_program_equal(const mlt_goal_program *a, const mlt_goal_program *b);
 
 // What holds by construction for programs of Millet's own readers and algorithms, to be asked of a
 // program from elsewhere: kinds, ops, peers, actions of dependencies, buffers, sizes. Bytes beyond

@@ -58,8 +58,7 @@ static mlt_waits_cycle find_cycle(const mlt_waits *waits, const uint32_t *open)
     uint64_t room = 0;
     uint32_t *path = NULL, length = 0;
     while (!step[at]) {
-        MLT_ARRAY_WANT(path, length + 1, room);
-        path[length++] = at;
+        *MLT_ARRAY_ADD(path, length, room) = at;
         step[at] = length;
         at = for_whom[at];
     }

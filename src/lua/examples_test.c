@@ -142,7 +142,8 @@ static void test_figures(void)
     for (int i = 0; i < mlt_passes_count; i++)
         if (strcmp(mlt_passes[i].name, "window") == 0) {
             ran = true;
-            CHECK(mlt_passes[i].run(three, &options, &report, why, sizeof why) == MLT_OK);
+            CHECK(mlt_pass_run(&mlt_passes[i], three, &options, &report, why, sizeof why) ==
+                  MLT_OK);
         }
     mlt_goal_program *four = read_text("fig4.goal", MLT_GOAL_PAPER);
     CHECK(ran && three->rank[0].count == four->rank[0].count);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "lua/goal.h"
 #include "lua/limit.h"
 
@@ -117,11 +118,10 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
                             void (*progress)(void *user, double done), void *user,
                             mlt_goal_program **out, char *why, size_t why_size)
 {
-    if (!ranks || ranks > MLT_GOAL_MAX_RANKS) {
-        snprintf(why, why_size, "%s: the number of ranks must be 1 to %d, not %" PRIu32, name,
-                 MLT_GOAL_MAX_RANKS, ranks);
-        return MLT_ERR_INVALID;
-    }
+    if (!ranks || ranks > MLT_GOAL_MAX_RANKS)
+        return mlt_text_wrong(why, why_size,
+                              "%s: the number of ranks must be 1 to %d, not %" PRIu32, name,
+                              MLT_GOAL_MAX_RANKS, ranks);
     mlt_lua_goal c = {.rank = MLT_LUA_CLOSED, .limit = steps ? steps : MLT_LUA_SCRIPT_STEPS};
     request r = {name, script, length, args_count, args, ranks, progress, user};
     lua_State *L = mlt_lua_new(&c);

@@ -243,22 +243,16 @@ static void function(const call *f, int index, mlt_goal_action *a)
         return;
     }
     const char *name = lua_type(f->L, index) == LUA_TSTRING ? lua_tostring(f->L, index) : "";
-    for (int op = 0; op < MLT_OPS; op++) {
-        size_t length = strlen(mlt_op_names[op]);
-        if (strncmp(name, mlt_op_names[op], length) != 0)
-            continue;
-        for (int type = 0; type < MLT_OP_TYPES; type++)
-            if (strcmp(name + length, mlt_op_type_names[type]) == 0) {
-                a->kind = MLT_GOAL_EXEC;
-                a->op = (uint8_t)op;
-                a->type = (uint8_t)type;
-                return;
-            }
-    }
-    fail(f,
-         "the function should be an operation and a type such as \"sumInt32\" or "
-         "\"maxFloat64\", or the number of one of the user's, not %s",
-         shown(f, index, text));
+    mlt_op op = MLT_OPS;
+    mlt_op_type type = MLT_OP_TYPES;
+    if (!mlt_goal_function(name, &op, &type) || op == MLT_OPS || type == MLT_OP_TYPES)
+        fail(f,
+             "the function should be an operation and a type such as \"sumInt32\" or "
+             "\"maxFloat64\", or the number of one of the user's, not %s",
+             shown(f, index, text));
+    a->kind = MLT_GOAL_EXEC;
+    a->op = (uint8_t)op;
+    a->type = (uint8_t)type;
 }
 
 static int g_exec(lua_State *L)

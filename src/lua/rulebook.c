@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "coll/alg/hosts/map.h"
 #include "coll/choice.h"
 #include "lua/library.h"
@@ -142,7 +143,7 @@ static bool choose(mlt_coll_rulebook *base, const mlt_coll_question *q, mlt_coll
 {
     mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
     why[0] = out->passed[0] = '\0';
-    for (uint32_t i = 0; i < rulebook->rules_count && !why[0]; i++) {
+    for (uint32_t i = 0; i < rulebook->base.rules_count && !why[0]; i++) {
         mlt_coll_rule rule;
         const mlt_coll_alg *alg;
         const char *reason;
@@ -165,11 +166,11 @@ static void free_rulebook(mlt_coll_rulebook *base)
     if (rulebook->L)
         lua_close(rulebook->L);
     mlt_lua_stack_fini(&rulebook->stack);
-    for (uint32_t i = 0; i < rulebook->algs_count; i++)
+    for (uint32_t i = 0; i < rulebook->base.algs_count; i++)
         free(rulebook->algs[i]);
-    for (uint32_t i = 0; i < rulebook->paths_count; i++)
+    for (uint32_t i = 0; i < rulebook->base.paths_count; i++)
         free((mlt_coll_stage *)rulebook->paths[i].stages);
-    for (uint32_t i = 0; i < rulebook->interceptors_count; i++)
+    for (uint32_t i = 0; i < rulebook->base.interceptors_count; i++)
         free((mlt_intercept_stage *)rulebook->interceptors[i].wrappers);
     for (size_t i = 0; i < rulebook->texts.size; i++)
         free(rulebook->texts.rows[i].owner);
@@ -223,8 +224,8 @@ static int protected_read(lua_State *L)
         LUA_OK)
         lua_error(L);
     lua_call(L, 0, 1);
-    bool empty = !rulebook->rules_count && !rulebook->algs_count && !rulebook->paths_count &&
-                 !rulebook->interceptors_count;
+    bool empty = !rulebook->base.rules_count && !rulebook->base.algs_count &&
+                 !rulebook->base.paths_count && !rulebook->base.interceptors_count;
     if (empty && lua_type(L, -1) == LUA_TFUNCTION)
         luaL_error(L,
                    "%s: it returns a function, which only `millet goal` takes; here it should say "
@@ -240,13 +241,9 @@ static void show_lists(mlt_lua_rulebook *rulebook)
 {
     rulebook->base.file = rulebook->file;
     rulebook->base.rules = rulebook->rules;
-    rulebook->base.rules_count = rulebook->rules_count;
     rulebook->base.algs = (const mlt_coll_alg *const *)rulebook->algs; // base is their first member
-    rulebook->base.algs_count = rulebook->algs_count;
     rulebook->base.paths = rulebook->paths;
-    rulebook->base.paths_count = rulebook->paths_count;
     rulebook->base.interceptors = rulebook->interceptors;
-    rulebook->base.interceptors_count = rulebook->interceptors_count;
 }
 
 mlt_status mlt_lua_rulebook_open(const mlt_coll_alg *const *algs, const char *file,
@@ -307,7 +304,7 @@ static mlt_status try_rules(mlt_lua_rulebook *rulebook, char *why, size_t why_si
     static const uint32_t ranks[] = {1, 2, 3, 8, 64, 1000};
     static const uint64_t bytes[] = {0, 8, 4096, 65536, 1 << 20, 64 << 20};
     rulebook->last_step = rulebook->goal.total + MLT_LUA_PROOF_STEPS;
-    for (uint32_t i = 0; i < rulebook->rules_count; i++)
+    for (uint32_t i = 0; i < rulebook->base.rules_count; i++)
         for (int n = 0; rulebook->more[i].function != LUA_NOREF && n < MLT_COLLECTIVES * 36; n++) {
             mlt_coll_question q = {.collective = (mlt_collective)(n / 36),
                                    .ranks = ranks[n % 6],
@@ -326,9 +323,9 @@ static mlt_status try_rules(mlt_lua_rulebook *rulebook, char *why, size_t why_si
                 return MLT_ERR_INVALID;
             if (ask(rulebook, i, &q, &rule, &alg, own, sizeof own) || !*own)
                 continue;
-            snprintf(why, why_size, "%s (asked for %s, %" PRIu32 " ranks, %" PRIu64 " bytes)", own,
-                     mlt_collective_names[q.collective], q.ranks, q.bytes);
-            return MLT_ERR_INVALID;
+            return mlt_text_wrong(why, why_size,
+                                  "%s (asked for %s, %" PRIu32 " ranks, %" PRIu64 " bytes)", own,
+                                  mlt_collective_names[q.collective], q.ranks, q.bytes);
         }
     return MLT_OK;
 }
@@ -398,7 +395,7 @@ mlt_status mlt_lua_rulebook_prove(mlt_coll_rulebook *base, char *why, size_t why
 {
     mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
     mlt_status status = MLT_OK;
-    for (uint32_t i = 0; i < rulebook->algs_count && status == MLT_OK; i++) {
+    for (uint32_t i = 0; i < rulebook->base.algs_count && status == MLT_OK; i++) {
         const mlt_lua_alg *alg = rulebook->algs[i];
         uint32_t tried = 0;
         rulebook->last_step = rulebook->goal.total + MLT_LUA_PROOF_STEPS;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "coll/alg/hosts/map.h"
 #include "judge/check/check.h"
 #include "lua/limit.h"
@@ -171,8 +172,7 @@ mlt_status mlt_lua_rulebook_program(mlt_coll_rulebook *base, const mlt_coll_alg 
         return status;
     mlt_goal_program_free(*out);
     *out = NULL;
-    snprintf(why, why_size, "%s", failure);
-    return MLT_ERR_INVALID;
+    return mlt_text_wrong(why, why_size, "%s", failure);
 }
 
 // ---- proving

@@ -26,7 +26,7 @@ typedef struct mlt_lua_alg {
 enum { MLT_LUA_PROVEN = 256 }; // shapes that a rule book remembers
 
 struct mlt_lua_rulebook {
-    mlt_coll_rulebook base;
+    mlt_coll_rulebook base; // its counts are those of the lists below
     lua_State *L;
     mlt_lua_stack stack; // on which Lua runs
     mlt_lua_goal goal;
@@ -40,7 +40,6 @@ struct mlt_lua_rulebook {
     mlt_lua_alg **algs;
     mlt_coll_path *paths;
     mlt_intercept_spec *interceptors;
-    uint32_t rules_count, algs_count, paths_count, interceptors_count;
     mlt_name_table texts; // that the others point to; each is its own name
     char *failure;        // where a failure of `emit` goes; NULL: it ends the process
     uint64_t

@@ -17,6 +17,14 @@ enum { RULEBOOK_READ_SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MO
 
 // ---- tables with known keys. The table is at `index`; `what` is whose it is ("rule").
 
+static void no_such(lua_State *L, const char *what, const char *kind, const char *name,
+                    const char *const *names, size_t count)
+{
+    char nearest[200];
+    mlt_coll_nearest(name, strlen(name), names, count, nearest, sizeof nearest);
+    luaL_error(L, "%s: there is no %s '%s'%s", what, kind, name, nearest);
+}
+
 // Keys that nobody knows are mistakes. array: numbers are keys too.
 static void check_keys(lua_State *L, int index, const char *what, const char *const *keys,
                        size_t count, bool array)
@@ -25,16 +33,14 @@ static void check_keys(lua_State *L, int index, const char *what, const char *co
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
         if (array && lua_type(L, -2) == LUA_TNUMBER)
             continue;
-        size_t i = count, length = 0;
         if (lua_type(L, -2) == LUA_TSTRING) {
-            const char *key = lua_tolstring(L, -2, &length);
-            for (i = 0; i < count && strcmp(keys[i], key) != 0;)
+            const char *key = lua_tostring(L, -2);
+            size_t i = 0;
+            while (i < count && strcmp(keys[i], key) != 0)
                 i++;
             if (i < count)
                 continue;
-            char nearest[200];
-            mlt_coll_nearest(key, length, keys, count, nearest, sizeof nearest);
-            luaL_error(L, "%s: there is no key '%s'%s", what, key, nearest);
+            no_such(L, what, "key", key, keys, count);
         }
         char text[80];
         luaL_error(L, "%s: its keys are words such as %s, but one is %s", what, keys[0],
@@ -199,15 +205,12 @@ static void read_parameters(lua_State *L, int index, const char *what, mlt_coll_
 static uint8_t reach_field(lua_State *L)
 {
     const char *name = text_field(L, 1, "rule", "reach");
-    char nearest[200];
     if (!name)
         return 0;
     for (int i = 0; i < MLT_REACHES; i++)
         if (strcmp(name, mlt_coll_reach_names[i]) == 0)
             return (uint8_t)(1 << i);
-    mlt_coll_nearest(name, strlen(name), mlt_coll_reach_names, MLT_REACHES, nearest,
-                     sizeof nearest);
-    luaL_error(L, "rule: there is no reach '%s'%s", name, nearest);
+    no_such(L, "rule", "reach", name, mlt_coll_reach_names, MLT_REACHES);
     return 0;
 }
 
@@ -274,12 +277,12 @@ static int l_rule(lua_State *L)
         more.function = luaL_ref(L, LUA_REGISTRYINDEX);
     }
     rule.by = mlt_lua_place(rulebook, more.line);
-    uint32_t count = rulebook->rules_count + 1;
+    uint32_t count = rulebook->base.rules_count + 1;
     rulebook->rules = mlt_take_more(rulebook->rules, count, sizeof *rulebook->rules);
     rulebook->more = mlt_take_more(rulebook->more, count, sizeof *rulebook->more);
     rulebook->rules[count - 1] = rule;
     rulebook->more[count - 1] = more;
-    rulebook->rules_count = count;
+    rulebook->base.rules_count = count;
     return 0;
 }
 
@@ -289,7 +292,7 @@ static const mlt_coll_alg *resolve(lua_State *L, mlt_lua_rulebook *rulebook, con
 {
     char why[RULEBOOK_READ_SENTENCE];
     mlt_coll_rulebook lists = {.algs = (const mlt_coll_alg *const *)rulebook->algs,
-                               .algs_count = rulebook->algs_count};
+                               .algs_count = rulebook->base.algs_count};
     const mlt_coll_alg *alg =
         mlt_coll_named(rulebook->built_in, &lists, rule->collective, rule->alg);
     if (!alg)
@@ -372,7 +375,7 @@ static const char *name_field(lua_State *L, mlt_lua_rulebook *rulebook, mlt_coll
         luaL_error(L, "algorithm: it should have a name of letters, digits and underscores, such "
                       "as name = \"mine\"");
     mlt_coll_rulebook lists = {.algs = (const mlt_coll_alg *const *)rulebook->algs,
-                               .algs_count = rulebook->algs_count};
+                               .algs_count = rulebook->base.algs_count};
     if (mlt_coll_named(rulebook->built_in, &lists, collective, name))
         luaL_error(L, "algorithm: there is a %s.%s already", mlt_collective_names[collective],
                    name);
@@ -412,8 +415,8 @@ static int l_algorithm(lua_State *L)
     *own = (mlt_lua_alg){alg, rulebook, line_of(L), emit, refuses};
     own->base.user = own;
     rulebook->algs =
-        mlt_take_more(rulebook->algs, rulebook->algs_count + 1, sizeof *rulebook->algs);
-    rulebook->algs[rulebook->algs_count++] = own;
+        mlt_take_more(rulebook->algs, rulebook->base.algs_count + 1, sizeof *rulebook->algs);
+    rulebook->algs[rulebook->base.algs_count++] = own;
     return 0;
 }
 
@@ -449,12 +452,8 @@ static mlt_intercept_stage read_wrapper(lua_State *L)
     const char *name = lua_tostring(L, -1);
     while (wrapper.kind < MLT_WRAPPERS && strcmp(mlt_coll_wrapper_names[wrapper.kind], name) != 0)
         wrapper.kind++;
-    if (wrapper.kind == MLT_WRAPPERS) {
-        char nearest[200];
-        mlt_coll_nearest(name, strlen(name), mlt_coll_wrapper_names, MLT_WRAPPERS, nearest,
-                         sizeof nearest);
-        luaL_error(L, "path: there is no wrapper '%s'%s", name, nearest);
-    }
+    if (wrapper.kind == MLT_WRAPPERS)
+        no_such(L, "path", "wrapper", name, mlt_coll_wrapper_names, MLT_WRAPPERS);
     lua_pop(L, 1);
     wrapper.delay_us = table ? number_field(L, lua_absindex(L, -1), "path", "us", UINT32_MAX) : 0;
     if ((wrapper.kind == MLT_WRAP_DELAY) != (wrapper.delay_us > 0))
@@ -560,9 +559,10 @@ static int read_interceptor(lua_State *L)
     uint32_t count = read_wrappers(L, (int)kind, wrappers);
     mlt_intercept_stage *own = mlt_take(count, sizeof *own);
     memcpy(own, wrappers, count * sizeof *own);
-    rulebook->interceptors = mlt_take_more(rulebook->interceptors, rulebook->interceptors_count + 1,
-                                           sizeof *rulebook->interceptors);
-    rulebook->interceptors[rulebook->interceptors_count++] =
+    rulebook->interceptors =
+        mlt_take_more(rulebook->interceptors, rulebook->base.interceptors_count + 1,
+                      sizeof *rulebook->interceptors);
+    rulebook->interceptors[rulebook->base.interceptors_count++] =
         (mlt_intercept_spec){.kind = (uint8_t)kind,
                              .name = mlt_lua_keep(rulebook, name),
                              .wrappers = own,
@@ -596,8 +596,8 @@ static int l_path(lua_State *L)
     path.stages = own;
     path.count = count;
     rulebook->paths =
-        mlt_take_more(rulebook->paths, rulebook->paths_count + 1, sizeof *rulebook->paths);
-    rulebook->paths[rulebook->paths_count++] = path;
+        mlt_take_more(rulebook->paths, rulebook->base.paths_count + 1, sizeof *rulebook->paths);
+    rulebook->paths[rulebook->base.paths_count++] = path;
     return 0;
 }
 
@@ -620,12 +620,12 @@ void mlt_lua_read_end(lua_State *L)
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
     lua_pushboolean(L, 0);
     lua_setfield(L, LUA_REGISTRYINDEX, "reading");
-    for (uint32_t i = 0; i < rulebook->rules_count; i++)
+    for (uint32_t i = 0; i < rulebook->base.rules_count; i++)
         if (rulebook->more[i].function == LUA_NOREF) {
             const mlt_coll_rule *rule = &rulebook->rules[i];
             rulebook->more[i].alg = resolve(L, rulebook, rule->by, rule);
         }
-    if (!rulebook->rules_count && !rulebook->algs_count && !rulebook->paths_count &&
-        !rulebook->interceptors_count)
+    if (!rulebook->base.rules_count && !rulebook->base.algs_count && !rulebook->base.paths_count &&
+        !rulebook->base.interceptors_count)
         luaL_error(L, "%s: it has no rule, no algorithm and no path", rulebook->short_file);
 }

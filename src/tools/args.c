@@ -25,43 +25,37 @@ void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text)
     items[texts->count] = NULL;
 }
 
-void mlt_arg_texts_free(mlt_arg_texts *texts)
-{
-    free(texts->items);
-    *texts = (mlt_arg_texts){NULL, 0};
-}
-
 static const mlt_command *running; // since mlt_args_read
 char mlt_args_why[MLT_ARGS_WHY_BYTES];
 
 const char *mlt_args_command(void)
 {
-    return running->name;
+    return running ? running->name : "millet";
 }
 
-static int args_say(int code, const char *format, va_list args) MLT_PRINTF(2, 0);
+static _Noreturn void args_end(int code, const char *format, va_list args) MLT_PRINTF(2, 0);
 
-static int args_say(int code, const char *format, va_list args)
+static _Noreturn void args_end(int code, const char *format, va_list args)
 {
     fflush(stdout); // what was said before stands before
     fprintf(stderr, "%s: ", running->name);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
-    return code;
+    exit(code);
 }
 
 void mlt_args_wrong(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    exit(args_say(MLT_EXIT_WRONG, format, args));
+    args_end(MLT_EXIT_WRONG, format, args);
 }
 
 void mlt_args_failed(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    exit(args_say(MLT_EXIT_FOUND, format, args));
+    args_end(MLT_EXIT_FOUND, format, args);
 }
 
 void mlt_args_must(mlt_status status)
@@ -70,22 +64,7 @@ void mlt_args_must(mlt_status status)
         mlt_args_failed("%s", mlt_args_why);
 }
 
-static MLT_PRINTF(1, 2) int args_refuse(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int code = args_say(MLT_EXIT_WRONG, format, args);
-    va_end(args);
-    return code;
-}
-
 // ---- values
-
-// UINT64_MAX itself is kept free: commands take it for "not given".
-static uint64_t most_of(const mlt_arg *arg)
-{
-    return arg->most ? arg->most : UINT64_MAX - 1;
-}
 
 // A number with a suffix if sizes are wanted. False: it is none, or none of 64 bits.
 static bool whole_number(const char *text, bool suffixes, uint64_t *out)
@@ -115,8 +94,9 @@ static bool whole_number(const char *text, bool suffixes, uint64_t *out)
 static bool parse_number(const mlt_arg *arg, const char *what, const char *text)
 {
     bool size = arg->kind == MLT_ARG_SIZE;
-    uint64_t n;
-    if (whole_number(text, size, &n) && n >= arg->least && n <= most_of(arg)) {
+    // UINT64_MAX itself is kept free: commands take it for "not given".
+    uint64_t n, most = arg->most ? arg->most : UINT64_MAX - 1;
+    if (whole_number(text, size, &n) && n >= arg->least && n <= most) {
         *(uint64_t *)arg->value = n;
         return true;
     }
@@ -284,7 +264,7 @@ static mlt_arg *args_find(const mlt_command *command, const char *word, const ch
     return NULL;
 }
 
-static int args_unknown(const mlt_command *command, const char *option, const char *name)
+static _Noreturn void args_unknown(const mlt_command *command, const char *option, const char *name)
 {
     const char *nearest = NULL;
     size_t best = 1 + strlen(name) / 2;
@@ -300,11 +280,11 @@ static int args_unknown(const mlt_command *command, const char *option, const ch
             }
         }
     if (nearest)
-        return args_refuse("there is no option %s; did you mean --%s?", option, nearest);
-    return args_refuse("there is no option %s; --help lists them all", option);
+        mlt_args_wrong("there is no option %s; did you mean --%s?", option, nearest);
+    mlt_args_wrong("there is no option %s; --help lists them all", option);
 }
 
-static int read_option(args_reader *r)
+static void read_option(args_reader *r)
 {
     char name[ARGS_LONGEST_NAME + 1], option[ARGS_LONGEST_NAME + 3], what[ARGS_LONGEST_NAME + 16];
     const char *word = *r->argv, *bare = word + (word[1] == '-' ? 2 : 1);
@@ -315,43 +295,41 @@ static int read_option(args_reader *r)
     mlt_arg *arg = args_find(r->command, word, bare, length, &value);
     if (!arg && r->command->other && (taken = r->command->other(r->argv))) {
         r->argv += taken;
-        return MLT_ARGS_GO;
+        return;
     }
     r->argv++;
     if (!arg)
-        return args_unknown(r->command, option, name);
+        args_unknown(r->command, option, name);
     if (arg->kind == MLT_ARG_FLAG && value && !arg->word)
-        return args_refuse("option %s takes no value, but has '%s'", option, value);
+        mlt_args_wrong("option %s takes no value, but has '%s'", option, value);
     if (arg->kind == MLT_ARG_FLAG && value)
         mlt_arg_texts_add(r->words, value);
     if (arg->kind != MLT_ARG_FLAG && !value) {
         if (!*r->argv)
-            return args_refuse("option %s wants a value after it: %s", option, arg->word);
+            mlt_args_wrong("option %s wants a value after it: %s", option, arg->word);
         value = *r->argv++;
     }
     snprintf(what, sizeof what, "option %s", option);
     if (!mlt_arg_parse(arg, what, value))
-        return args_refuse("%s", mlt_args_why);
+        mlt_args_wrong("%s", mlt_args_why);
     arg->given = true;
-    return MLT_ARGS_GO;
 }
 
-static int count_words(const mlt_command *command, const mlt_arg_texts *words)
+static void count_words(const mlt_command *command, const mlt_arg_texts *words)
 {
     const char *usual = command->words ? command->words : "";
     if (words->count > command->most)
-        return args_refuse("'%s' is one word too many; the usage is %s [options] %s",
-                           words->items[command->most], command->name, usual);
+        mlt_args_wrong("'%s' is one word too many; the usage is %s [options] %s",
+                       words->items[command->most], command->name, usual);
     if (words->count < command->least)
-        return args_refuse("it needs %s; %s --help shows how", usual, command->name);
-    return MLT_ARGS_GO;
+        mlt_args_wrong("it needs %s; %s --help shows how", usual, command->name);
 }
 
-static int read_all(args_reader *r)
+static bool read_all(args_reader *r)
 {
     const mlt_command *command = r->command;
     bool ends = false; // `--` was there
-    for (int code; *r->argv;) {
+    while (*r->argv) {
         const char *word = *r->argv;
         if (ends || word[0] != '-' || !word[1]) {
             size_t taken = command->other && !ends ? command->other(r->argv) : 0;
@@ -365,33 +343,25 @@ static int read_all(args_reader *r)
                 break;
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             args_help(command);
-            return MLT_EXIT_FINE;
+            return false;
         } else if (strcmp(word, MLT_MAN_OPTION) == 0) {
             args_man(command);
-            return MLT_EXIT_FINE;
-        } else if ((code = read_option(r)) != MLT_ARGS_GO) {
-            return code;
-        }
+            return false;
+        } else
+            read_option(r);
     }
     if (command->behind)
         *command->behind = r->argv;
-    return count_words(command, r->words);
+    count_words(command, r->words);
+    return true;
 }
 
-int mlt_args_read(const mlt_command *command, char **argv, mlt_arg_texts *words)
+bool mlt_args_read(const mlt_command *command, char **argv, mlt_arg_texts *words)
 {
     running = command;
     if (command->prepare)
         command->prepare();
-    int code = read_all(&(args_reader){command, argv, words});
-    if (code == MLT_ARGS_GO)
-        return code;
-    mlt_arg_texts_free(words);
-    for (const mlt_arg_group *group = command->groups; group->args; group++)
-        for (size_t i = 0; i < group->count; i++)
-            if (group->args[i].kind == MLT_ARG_TEXTS)
-                mlt_arg_texts_free(group->args[i].value);
-    return code;
+    return read_all(&(args_reader){command, argv, words});
 }
 
 const char *mlt_args_given(const mlt_arg *args, size_t count, const char *names)

@@ -38,7 +38,7 @@ typedef enum mlt_arg_kind {
 } mlt_arg_kind;
 
 typedef struct mlt_arg_texts {
-    const char **items; // borrowed from argv; the array is freed with mlt_arg_texts_free
+    const char **items; // borrowed from argv
     size_t count;
 } mlt_arg_texts;
 
@@ -89,15 +89,14 @@ struct mlt_command {
 };
 
 enum {
-    MLT_ARGS_GO = -1, // go on
     MLT_EXIT_FINE = 0,
     MLT_EXIT_FOUND = 1, // findings, or the input is at fault
     MLT_EXIT_WRONG = 2, // the command line is
 };
 
-// Reads the words after the command's name. Returns MLT_ARGS_GO; or, after --help, --help=man (man.h) or
-// an error message, the exit code, and then nothing is left to free.
-int mlt_args_read(const mlt_command *command, char **argv, mlt_arg_texts *words) MLT_MUST_CHECK;
+// Reads the words after the command's name; ends with a message if something is wrong with them. False
+// after --help and --help=man (man.h): there is nothing more to do.
+bool mlt_args_read(const mlt_command *command, char **argv, mlt_arg_texts *words) MLT_MUST_CHECK;
 
 // The name of the command that runs.
 const char *mlt_args_command(void);
@@ -116,7 +115,6 @@ void mlt_args_must(mlt_status status); // unless it is MLT_OK, ends with that me
 const char *mlt_args_given(const mlt_arg *args, size_t count, const char *names);
 
 void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text);
-void mlt_arg_texts_free(mlt_arg_texts *texts);
 
 // One value, as the kind wants it; `what` is how errors call it ("option --window"). On a bad one:
 // false and a message in mlt_args_why.

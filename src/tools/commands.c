@@ -82,9 +82,7 @@ static int commands_man_of(const mlt_command *f, const mlt_command *command, cha
         mlt_command_man(command);
     else {
         mlt_arg_texts words = {NULL, 0};
-        int code = mlt_args_read(command, argv + 1, &words);
-        if (code)
-            return code;
+        (void)!mlt_args_read(command, argv + 1, &words);
         man_end(f);
     }
     mlt_man_see(f->name, true);
@@ -119,12 +117,6 @@ int mlt_command_run(const mlt_command *command, char **argv)
     if (command->all)
         return run_family(command, argv);
     mlt_arg_texts words = {NULL, 0};
-    int code = mlt_args_read(command, argv + 1, &words);
-    if (code == MLT_ARGS_GO)
-        code = command->run(&words);
-    mlt_arg_texts_free(&words);
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return code;
-    fprintf(stderr, "%s: standard output cannot be written: %s\n", command->name, strerror(errno));
-    return MLT_EXIT_FOUND;
+    bool runs = mlt_args_read(command, argv + 1, &words);
+    return runs ? command->run(&words) : MLT_EXIT_FINE;
 }

@@ -17,7 +17,7 @@ extern const mlt_command mlt_flow_new_command, mlt_flow_check_command, mlt_flow_
     mlt_flow_run_command, mlt_flow_draw_command, mlt_flow_place_command, mlt_flow_headers_command;
 
 // Runs the command, or the one of the family that argv[1] names, or tells what there is. Returns the
-// exit code. Output that could not be written is an error of the command.
+// exit code.
 int mlt_command_run(const mlt_command *command, char **argv);
 
 // The family's page in the manual, from SYNOPSIS to the names of its commands in SEE ALSO.

@@ -82,16 +82,14 @@ static MLT_PRINTF(3, 4) void add_fact(fact facts[FACTS], const char *name, const
 // "mpi (2254 KiB of code), csp (149 KiB)"
 static void add_products(fact facts[FACTS])
 {
-    char text[128] = "";
-    size_t at = 0;
-    for (const mlt_product *p = mlt_products; p->name && at < sizeof text; p++) {
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? ", " : "", p->name);
-        if (p->bytes && at < sizeof text)
-            at += (size_t)snprintf(text + at, sizeof text - at, " (%llu KiB%s)",
-                                   (unsigned long long)(p->bytes >> 10),
-                                   p == mlt_products ? " of code" : "");
+    mlt_text text = {0};
+    for (const mlt_product *p = mlt_products; p->name; p++) {
+        mlt_text_add(&text, "%s%s", text.length ? ", " : "", p->name);
+        if (p->bytes)
+            mlt_text_add(&text, " (%llu KiB%s)", (unsigned long long)(p->bytes >> 10),
+                         p == mlt_products ? " of code" : "");
     }
-    add_fact(facts, "library", "%s", text);
+    add_fact(facts, "library", "%s", mlt_text_so_far(&text));
 }
 
 // The list ends with one without a name.

@@ -62,9 +62,8 @@ int main(int argc, char **argv)
 {
     int code = main_millet_run(argc, argv);
     bool failed = fflush(stdout) != 0 || ferror(stdout);
-    if (code == MLT_EXIT_FINE && failed) {
-        fprintf(stderr, "millet: standard output cannot be written: %s\n", strerror(errno));
-        code = MLT_EXIT_FOUND;
-    }
-    return code;
+    if (failed)
+        fprintf(stderr, "%s: standard output cannot be written: %s\n", mlt_args_command(),
+                strerror(errno));
+    return failed ? MLT_EXIT_FOUND : code;
 }

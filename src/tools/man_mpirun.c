@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page mpirun(1): the launcher's table of options, and the settings of all layers.
-#include <ctype.h>
 #include <stdio.h>
 
 #include "base/settings.h"
@@ -53,9 +52,7 @@ static void put_options(void)
 static void put_setting(const mlt_setting *setting)
 {
     char name[80], text[1024];
-    int n = snprintf(name, sizeof name, "MILLET_%s", setting->name);
-    for (int i = 0; i < n; i++)
-        name[i] = (char)toupper((unsigned char)name[i]);
+    mlt_setting_variable(setting, name, sizeof name);
     snprintf(text, sizeof text, "%s (%s%s%s)", setting->help,
              setting->choices ? setting->choices : "",
              setting->choices ? "; default: " : "default: ",

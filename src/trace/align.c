@@ -125,8 +125,7 @@ static void see(messages *m, const mlt_trace_event *e, bool sends)
         return;
     align_stream *s = stream_of(m, from, to, e->context, e->tag);
     if (sends) {
-        MLT_ARRAY_WANT(s->times, s->sent + 1, s->room);
-        s->times[s->sent++] = e->time;
+        *MLT_ARRAY_ADD(s->times, s->sent, s->room) = e->time;
     } else if (s->matched < s->sent) {
         int64_t early = (int64_t)(s->times[s->matched++] - e->time);
         int64_t *least = &m->least[a * m->hosts + b];
@@ -241,9 +240,7 @@ static void name_hosts(mlt_trace_facts_table *facts)
             if (facts->workers[w].number < h->first ||
                 facts->workers[w].number - h->first >= h->count)
                 continue;
-            char *name = mlt_text_of("%s", h->name);
-            free(facts->workers[w].host);
-            facts->workers[w].host = name;
+            facts->workers[w].host = h->name;
             break;
         }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/table.h"
 
@@ -50,16 +51,14 @@ static cancel_stream *new_stream(finder *f, const mlt_trace_event *e)
     cancel_stream *s = mlt_take(1, sizeof *s);
     *s = (cancel_stream){.like = *e};
     mlt_table_add(&f->table, hash_of(e), (uintptr_t)s);
-    MLT_ARRAY_WANT(f->all, f->count + 1, f->room);
-    return f->all[f->count++] = s;
+    return *MLT_ARRAY_ADD(f->all, f->count, f->room) = s;
 }
 
 static void see_cancel(finder *f, const mlt_trace_event *e)
 {
     cancel_stream *s = stream_like(f, e);
     s = s ? s : new_stream(f, e);
-    MLT_ARRAY_WANT(s->cancels, s->count + 1, s->room);
-    s->cancels[s->count++] = (cancel){.left = e->time};
+    *MLT_ARRAY_ADD(s->cancels, s->count, s->room) = (cancel){.left = e->time};
 }
 
 // Sends of a rank come in the order in which they left.
@@ -94,18 +93,10 @@ static void cancel_see_all(finder *f, const mlt_trace *trace, mlt_trace_kind kin
     }
 }
 
-static int cancel_order(const void *a, const void *b)
-{
-    const cancel *x = a, *y = b;
-    return (x->left > y->left) - (x->left < y->left);
-}
-
 static int place_order(const void *a, const void *b)
 {
     const mlt_trace_place *x = a, *y = b;
-    if (x->chunk != y->chunk)
-        return x->chunk < y->chunk ? -1 : 1;
-    return (x->event > y->event) - (x->event < y->event);
+    return mlt_compare_words((uint64_t[]){x->chunk, x->event}, (uint64_t[]){y->chunk, y->event}, 2);
 }
 
 static void keep_found(mlt_trace *trace, const cancel_stream *s, uint64_t *room)
@@ -113,8 +104,7 @@ static void keep_found(mlt_trace *trace, const cancel_stream *s, uint64_t *room)
     for (uint64_t i = 0; i < s->count; i++) {
         if (!s->cancels[i].found)
             continue;
-        MLT_ARRAY_WANT(trace->cancelled, trace->cancelled_count + 1, *room);
-        trace->cancelled[trace->cancelled_count++] = s->cancels[i].sent;
+        *MLT_ARRAY_ADD(trace->cancelled, trace->cancelled_count, *room) = s->cancels[i].sent;
     }
 }
 
@@ -126,7 +116,7 @@ void mlt_trace_find_cancelled(mlt_trace *trace)
         return;
     cancel_see_all(&f, trace, MLT_TRACE_CANCELLED);
     for (uint64_t i = 0; i < f.count; i++)
-        qsort(f.all[i]->cancels, f.all[i]->count, sizeof *f.all[i]->cancels, cancel_order);
+        qsort(f.all[i]->cancels, f.all[i]->count, sizeof *f.all[i]->cancels, mlt_compare_ascending);
     cancel_see_all(&f, trace, MLT_TRACE_SENT);
     for (uint64_t i = 0; i < f.count; i++) {
         keep_found(trace, f.all[i], &room);
@@ -141,14 +131,7 @@ void mlt_trace_find_cancelled(mlt_trace *trace)
 
 void mlt_trace_mark_cancelled(const mlt_trace *trace, uint64_t i, mlt_trace_event *events)
 {
-    uint64_t low = 0, high = trace->cancelled_count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (trace->cancelled[middle].chunk < i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < trace->cancelled_count && trace->cancelled[low].chunk == i; low++)
-        events[trace->cancelled[low].event].peer = -1;
+    uint64_t at = MLT_ARRAY_SEARCH(c, trace->cancelled_count, trace->cancelled[c].chunk < i);
+    for (; at < trace->cancelled_count && trace->cancelled[at].chunk == i; at++)
+        events[trace->cancelled[at].event].peer = -1;
 }

@@ -61,17 +61,11 @@ static bool numbers(const line *l, const char *kinds, uint64_t out[FIELDS])
     return true;
 }
 
-static char *text_of(const line *l, unsigned i)
+static char *text_of(mlt_trace_facts_table *facts, const line *l, unsigned i)
 {
     char *text = mlt_take(l->length[i] + 1, 1);
     memcpy(text, l->field[i], l->length[i]);
-    return text;
-}
-
-static void replace(char **place, char *text)
-{
-    free(*place);
-    *place = text;
+    return *MLT_ARRAY_ADD(facts->texts, facts->text_count, facts->text_room) = text;
 }
 
 // The place of name i in a table of `count`, which is made with its first name.
@@ -95,7 +89,7 @@ static void read_how(mlt_trace_facts_table *facts, const line *l)
         if (l->length[1] == strlen(mlt_trace_kind_names[kind]) &&
             memcmp(l->field[1], mlt_trace_kind_names[kind], l->length[1]) == 0 &&
             number(l, 2, MLT_TRACE_HOWS - 1, &how))
-            replace(how_place(facts, kind, how), text_of(l, 3));
+            *how_place(facts, kind, how) = text_of(facts, l, 3);
 }
 
 static void read_worker(mlt_trace_facts_table *facts, const line *l)
@@ -103,9 +97,8 @@ static void read_worker(mlt_trace_facts_table *facts, const line *l)
     uint64_t n[FIELDS];
     if (!numbers(l, "n.nnn", n))
         return;
-    MLT_ARRAY_WANT(facts->workers, facts->worker_count + 1, facts->worker_room);
-    facts->workers[facts->worker_count++] = (mlt_trace_worker){
-        text_of(l, 2), (uint32_t)n[1], (uint32_t)n[3], (uint32_t)n[4], (uint32_t)n[5]};
+    *MLT_ARRAY_ADD(facts->workers, facts->worker_count, facts->worker_room) = (mlt_trace_worker){
+        text_of(facts, l, 2), (uint32_t)n[1], (uint32_t)n[3], (uint32_t)n[4], (uint32_t)n[5]};
 }
 
 static void read_host(mlt_trace_facts_table *facts, const line *l)
@@ -113,9 +106,8 @@ static void read_host(mlt_trace_facts_table *facts, const line *l)
     uint64_t n[FIELDS];
     if (!numbers(l, "n.nn", n))
         return;
-    MLT_ARRAY_WANT(facts->hosts, facts->host_count + 1, facts->host_room);
-    facts->hosts[facts->host_count++] =
-        (mlt_trace_host){text_of(l, 2), (uint32_t)n[1], (uint32_t)n[3], (uint32_t)n[4]};
+    *MLT_ARRAY_ADD(facts->hosts, facts->host_count, facts->host_room) =
+        (mlt_trace_host){text_of(facts, l, 2), (uint32_t)n[1], (uint32_t)n[3], (uint32_t)n[4]};
 }
 
 static void read_clock(mlt_trace_facts_table *facts, const line *l)
@@ -124,8 +116,7 @@ static void read_clock(mlt_trace_facts_table *facts, const line *l)
     if (!numbers(l, "nN.NN", n) || n[4] > INT64_MAX / 4)
         return;
     bool behind = l->length[3] == 6 && memcmp(l->field[3], "behind", 6) == 0;
-    MLT_ARRAY_WANT(facts->aheads, facts->ahead_count + 1, facts->ahead_room);
-    facts->aheads[facts->ahead_count++] =
+    *MLT_ARRAY_ADD(facts->aheads, facts->ahead_count, facts->ahead_room) =
         (mlt_trace_ahead){(uint32_t)n[1], n[2], n[5], behind ? -(int64_t)n[4] : (int64_t)n[4]};
 }
 
@@ -134,25 +125,24 @@ static void read_context(mlt_trace_facts_table *facts, const line *l)
     uint64_t n[FIELDS];
     if (!numbers(l, "n.n", n))
         return;
-    MLT_ARRAY_WANT(facts->contexts, facts->context_count + 1, facts->context_room);
-    facts->contexts[facts->context_count++] =
-        (mlt_trace_context){(uint32_t)n[1], (uint32_t)n[3], text_of(l, 2)};
+    *MLT_ARRAY_ADD(facts->contexts, facts->context_count, facts->context_room) =
+        (mlt_trace_context){(uint32_t)n[1], (uint32_t)n[3], text_of(facts, l, 2)};
 }
 
-// The first of these, which are by worker and number, that is not before this one. They begin with both.
+// By worker and number, with which they begin.
+static uint64_t key_at(const void *item)
+{
+    uint32_t key[2];
+    memcpy(key, item, sizeof key);
+    return (uint64_t)key[0] << 32 | key[1];
+}
+
+// The first of these, which are by worker and number, that is not before this one.
 static uint32_t place_by_number(const void *items, size_t size, uint32_t count, uint32_t worker,
                                 uint32_t number)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2, key[2];
-        memcpy(key, (const char *)items + middle * size, sizeof key);
-        if (key[0] < worker || (key[0] == worker && key[1] < number))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const uint64_t wanted = (uint64_t)worker << 32 | number;
+    return MLT_ARRAY_SEARCH(i, count, key_at((const char *)items + i * size) < wanted);
 }
 
 const mlt_trace_process *mlt_facts_process(const mlt_trace_facts_table *facts, uint32_t worker,
@@ -182,10 +172,8 @@ static void read_process(mlt_trace_facts_table *facts, const line *l)
     uint32_t worker = (uint32_t)n[1], number = (uint32_t)n[2];
     uint32_t at = place_by_number(facts->processes, sizeof *facts->processes, facts->process_count,
                                   worker, number);
-    MLT_ARRAY_WANT(facts->processes, facts->process_count + 1, facts->process_room);
-    memmove(&facts->processes[at + 1], &facts->processes[at],
-            (facts->process_count++ - at) * sizeof *facts->processes);
-    facts->processes[at] = (mlt_trace_process){worker, number, text_of(l, 3)};
+    *MLT_ARRAY_INSERT(facts->processes, facts->process_count, facts->process_room, at) =
+        (mlt_trace_process){worker, number, text_of(facts, l, 3)};
 }
 
 static void read_channel(mlt_trace_facts_table *facts, const line *l)
@@ -196,23 +184,8 @@ static void read_channel(mlt_trace_facts_table *facts, const line *l)
     uint32_t worker = (uint32_t)n[1], number = (uint32_t)n[2];
     uint32_t at = place_by_number(facts->channels, sizeof *facts->channels, facts->channel_count,
                                   worker, number);
-    MLT_ARRAY_WANT(facts->channels, facts->channel_count + 1, facts->channel_room);
-    memmove(&facts->channels[at + 1], &facts->channels[at],
-            (facts->channel_count++ - at) * sizeof *facts->channels);
-    facts->channels[at] = (mlt_trace_channel){worker, number, n[3], text_of(l, 4)};
-}
-
-static void forget_hang(mlt_trace_facts_table *facts)
-{
-    for (uint32_t i = 0; i < facts->stuck_count; i++) {
-        free(facts->stucks[i].peers);
-        free(facts->stucks[i].words);
-    }
-    free(facts->stucks);
-    facts->stucks = NULL;
-    facts->stuck_count = facts->stuck_room = 0;
-    replace(&facts->hang, NULL);
-    replace(&facts->cycle, NULL);
+    *MLT_ARRAY_INSERT(facts->channels, facts->channel_count, facts->channel_room, at) =
+        (mlt_trace_channel){worker, number, n[3], text_of(facts, l, 4)};
 }
 
 static void read_stuck(mlt_trace_facts_table *facts, const line *l)
@@ -220,9 +193,8 @@ static void read_stuck(mlt_trace_facts_table *facts, const line *l)
     uint64_t n[FIELDS];
     if (!numbers(l, "n..", n))
         return;
-    MLT_ARRAY_WANT(facts->stucks, facts->stuck_count + 1, facts->stuck_room);
-    facts->stucks[facts->stuck_count++] =
-        (mlt_trace_stuck){(uint32_t)n[1], text_of(l, 2), text_of(l, 3)};
+    *MLT_ARRAY_ADD(facts->stucks, facts->stuck_count, facts->stuck_room) =
+        (mlt_trace_stuck){(uint32_t)n[1], text_of(facts, l, 2), text_of(facts, l, 3)};
 }
 
 // The first number of the text; *at goes behind it. What is none is 0.
@@ -239,12 +211,11 @@ static void read_queue(mlt_trace_facts_table *facts, const line *l)
 {
     if (l->count < 4)
         return;
-    mlt_trace_queue q = {text_of(l, 1), text_of(l, 2), {0}};
+    mlt_trace_queue q = {text_of(facts, l, 1), text_of(facts, l, 2), {0}};
     const char *at = l->field[3], *end = at + l->length[3];
     for (int i = 0; i < MLT_QUEUE_NUMBERS; i++)
         q.number[i] = next_number(&at, end);
-    MLT_ARRAY_WANT(facts->queues, facts->queue_count + 1, facts->queue_room);
-    facts->queues[facts->queue_count++] = q;
+    *MLT_ARRAY_ADD(facts->queues, facts->queue_count, facts->queue_room) = q;
 }
 
 static void read_path(mlt_trace_facts_table *facts, const line *l)
@@ -252,33 +223,33 @@ static void read_path(mlt_trace_facts_table *facts, const line *l)
     bool stage = is(l, "stage");
     if (l->count < (stage ? 6u : 3u) || (stage && !facts->path_count))
         return;
-    mlt_trace_path p = {text_of(l, 1), stage ? NULL : text_of(l, 2), {0}};
+    mlt_trace_path p = {text_of(facts, l, 1), stage ? NULL : text_of(facts, l, 2), {0}};
     for (unsigned i = 0; stage && i < MLT_STAGE_NUMBERS; i++) {
         const char *at = l->field[2 + i];
         p.number[i] = next_number(&at, at + l->length[2 + i]);
     }
-    MLT_ARRAY_WANT(facts->paths, facts->path_count + 1, facts->path_room);
-    facts->paths[facts->path_count++] = p;
+    *MLT_ARRAY_ADD(facts->paths, facts->path_count, facts->path_room) = p;
 }
 
 static void read_line(mlt_trace_facts_table *facts, const line *l)
 {
     uint64_t n;
     if (is(l, "fn") && l->count == 3 && number(l, 1, MLT_TRACE_FNS - 1, &n)) {
-        replace(place_of(&facts->fns, MLT_TRACE_FNS, n), text_of(l, 2));
+        *place_of(&facts->fns, MLT_TRACE_FNS, n) = text_of(facts, l, 2);
     } else if (is(l, "job") && l->count >= 3 && number(l, 1, UINT32_MAX, &n)) {
         facts->ranks = (uint32_t)n;
-        replace(&facts->command, text_of(l, 2));
+        facts->command = text_of(facts, l, 2);
     } else if (is(l, "end") && number(l, 1, UINT8_MAX, &n)) {
         facts->ended = true;
         facts->code = (int)n;
     } else if (is(l, "hang") && l->count == 2) {
-        forget_hang(facts); // an earlier report
-        replace(&facts->hang, text_of(l, 1));
+        facts->hang = text_of(facts, l, 1);
+        facts->cycle = NULL; // of an earlier report
+        facts->stuck_count = 0;
     } else if (is(l, "stuck")) {
         read_stuck(facts, l);
     } else if (is(l, "cycle") && l->count == 2) {
-        replace(&facts->cycle, text_of(l, 1));
+        facts->cycle = text_of(facts, l, 1);
     } else if (is(l, "process")) {
         read_process(facts, l);
     } else if (is(l, "channel")) {
@@ -314,36 +285,16 @@ void mlt_facts_read(mlt_trace_facts_table *facts, const char *text, size_t bytes
 
 void mlt_facts_free(mlt_trace_facts_table *facts)
 {
-    for (int i = 0; facts->fns && i < MLT_TRACE_FNS; i++)
-        free(facts->fns[i]);
-    for (int i = 0; facts->hows && i < MLT_TRACE_KIND_COUNT * MLT_TRACE_HOWS; i++)
-        free(facts->hows[i]);
+    for (uint32_t i = 0; i < facts->text_count; i++)
+        free(facts->texts[i]);
+    free(facts->texts);
     free(facts->fns);
     free(facts->hows);
-    for (uint32_t i = 0; i < facts->worker_count; i++)
-        free(facts->workers[i].host);
-    for (uint32_t i = 0; i < facts->context_count; i++)
-        free(facts->contexts[i].name);
-    for (uint32_t i = 0; i < facts->host_count; i++)
-        free(facts->hosts[i].name);
     free(facts->hosts);
     free(facts->aheads);
     free(facts->workers);
     free(facts->contexts);
-    free(facts->command);
-    forget_hang(facts);
-    for (uint32_t i = 0; i < facts->queue_count; i++) {
-        free(facts->queues[i].from);
-        free(facts->queues[i].to);
-    }
-    for (uint32_t i = 0; i < facts->path_count; i++) {
-        free(facts->paths[i].name);
-        free(facts->paths[i].words);
-    }
-    for (uint32_t i = 0; i < facts->process_count; i++)
-        free(facts->processes[i].name);
-    for (uint32_t i = 0; i < facts->channel_count; i++)
-        free(facts->channels[i].name);
+    free(facts->stucks);
     free(facts->channels);
     free(facts->processes);
     free(facts->queues);

@@ -94,6 +94,8 @@ typedef struct mlt_trace_path {
 } mlt_trace_path;
 
 typedef struct mlt_trace_facts_table {
+    char **texts; // all that the others point to
+    uint32_t text_count, text_room;
     uint32_t ranks;
     char *command; // NULL: unknown
     bool ended;

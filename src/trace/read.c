@@ -11,27 +11,20 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "trace/align.h"
 #include "trace/cancel.h"
 #include "trace/note.h"
 
 static mlt_trace_clock *clock_of(mlt_trace *trace, uint32_t worker)
 {
-    uint32_t low = 0, high = trace->clock_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->clocks[middle].worker < worker)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < trace->clock_count && trace->clocks[low].worker == worker)
-        return &trace->clocks[low];
-    MLT_ARRAY_WANT(trace->clocks, trace->clock_count + 1, trace->clock_room);
-    memmove(&trace->clocks[low + 1], &trace->clocks[low],
-            (trace->clock_count++ - low) * sizeof *trace->clocks);
-    trace->clocks[low] = (mlt_trace_clock){.worker = worker};
-    return &trace->clocks[low];
+    uint32_t at = MLT_ARRAY_SEARCH(i, trace->clock_count, trace->clocks[i].worker < worker);
+    if (at < trace->clock_count && trace->clocks[at].worker == worker)
+        return &trace->clocks[at];
+    mlt_trace_clock *clock =
+        MLT_ARRAY_INSERT(trace->clocks, trace->clock_count, trace->clock_room, at);
+    *clock = (mlt_trace_clock){.worker = worker};
+    return clock;
 }
 
 // False: it holds no notes.
@@ -50,8 +43,7 @@ static bool note_events(mlt_trace *trace, mlt_trace_head *head, uint64_t at)
         trace->begin_ns = head->first.ns;
     if (head->last.ns > trace->end_ns)
         trace->end_ns = head->last.ns;
-    MLT_ARRAY_WANT(trace->chunks, trace->count + 1, trace->room);
-    trace->chunks[trace->count++] = (mlt_trace_chunk){*head, at};
+    *MLT_ARRAY_ADD(trace->chunks, trace->count, trace->room) = (mlt_trace_chunk){*head, at};
     trace->events += head->count;
     return true;
 }
@@ -87,13 +79,10 @@ mlt_status mlt_trace_parse(mlt_trace *trace, const uint8_t *data, size_t bytes, 
     free(trace->clocks);
     uint32_t ranks = trace->facts.ranks;
     mlt_facts_free(&trace->facts);
-    if (whole) {
-        snprintf(why, why_size, "it tells of %u ranks, but a trace has at most %d", ranks,
-                 MLT_TRACE_RANKS);
-        return MLT_ERR_INVALID;
-    }
-    snprintf(why, why_size, "it is no trace: it does not hold a single chunk of one");
-    return MLT_ERR_INVALID;
+    if (whole)
+        return mlt_text_wrong(why, why_size, "it tells of %u ranks, but a trace has at most %d",
+                              ranks, MLT_TRACE_RANKS);
+    return mlt_text_wrong(why, why_size, "it is no trace: it does not hold a single chunk of one");
 }
 
 mlt_status mlt_trace_open(mlt_trace *trace, const char *path, char *why, size_t why_size)

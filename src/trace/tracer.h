@@ -7,7 +7,7 @@
 //
 //     mlt_trace_begin("/home/me/run.mlt", why, sizeof why);    once a process
 //     mlt_tracer *tracer = mlt_tracer_new(worker);             each worker
-//     mlt_trace_note(tracer, &event);                          on the worker's thread
+//     mlt_trace_note_like(tracer, &like, end, span);           on the worker's thread
 //     mlt_tracer_end(tracer);
 //     mlt_trace_end();                                         all is in the file
 #pragma once
@@ -105,12 +105,4 @@ static inline void mlt_trace_note_again(mlt_tracer *tracer, uint32_t which,
     tracer->last = end;
     mlt_tracer_publish(tracer, at + 1);
     __builtin_prefetch(at + MLT_TRACE_AHEAD, 1);
-}
-
-// An event that ends now, or has just ended.
-static inline void mlt_trace_note(mlt_tracer *tracer, const mlt_trace_event *e)
-{
-    mlt_trace_like like =
-        mlt_trace_like_of(e->bytes, e->rank, e->peer, e->tag, e->context, e->fn, e->how, e->kind);
-    mlt_trace_note_like(tracer, &like, e->time + e->span, e->span);
 }

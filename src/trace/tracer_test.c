@@ -15,6 +15,14 @@
 
 enum { WORKERS = 3, EVENTS = 100000 };
 
+// An event that ends now, or has just ended.
+static void trace_note(mlt_tracer *tracer, const mlt_trace_event *e)
+{
+    mlt_trace_like like =
+        mlt_trace_like_of(e->bytes, e->rank, e->peer, e->tag, e->context, e->fn, e->how, e->kind);
+    mlt_trace_note_like(tracer, &like, e->time + e->span, e->span);
+}
+
 static char path[] = "trace-test-XXXXXX";
 
 static void *work(void *arg)
@@ -27,7 +35,7 @@ static void *work(void *arg)
                              .tag = (int32_t)i,
                              .bytes = 8,
                              .kind = MLT_TRACE_SENT};
-        mlt_trace_note(tracer, &e);
+        trace_note(tracer, &e);
     }
     mlt_tracer_end(tracer);
     return NULL;
@@ -192,7 +200,7 @@ static void cut(void)
     CHECK(mlt_trace_begin(cut_path, why, sizeof why) == MLT_OK);
     mlt_tracer *tracer = mlt_tracer_new(2);
     for (int32_t i = 0; i < 20; i++) {
-        mlt_trace_note(tracer, &(mlt_trace_event){.kind = MLT_TRACE_POSTED, .rank = 2, .tag = i});
+        trace_note(tracer, &(mlt_trace_event){.kind = MLT_TRACE_POSTED, .rank = 2, .tag = i});
         for (uint64_t events = 0; i % 10 == 9 && events <= (uint64_t)i;) {
             events = 0;
             if (mlt_trace_open(&trace, cut_path, why, sizeof why) == MLT_OK) {
@@ -221,7 +229,7 @@ static void forked(void)
     if (child == 0) {
         mlt_trace_forget();
         for (uint32_t i = 0; i < EVENTS; i++)
-            mlt_trace_note(tracer, &(mlt_trace_event){.kind = MLT_TRACE_POSTED});
+            trace_note(tracer, &(mlt_trace_event){.kind = MLT_TRACE_POSTED});
         mlt_tracer_end(tracer);
         mlt_trace_end();
         _exit(0);

@@ -237,7 +237,6 @@ def test_check_verbose():
           q[0..3] -> c    (line 22, 4 wires)
           c -> p    (line 22)
         """), "the graph", said)
-    expect(flow("draw", "--text", file, "-D", "COUNT=7").out == said, "draw --text is the same")
 
 
 def test_check_errors():
@@ -1040,7 +1039,6 @@ def test_draw_errors():
     file, _ = pipe()
     says(flow("draw", file, "-n", 2, code=2), "millet flow draw: -n, -nfg, --hostfile and --keep-all are for --placed")
     says(flow("draw", file, "--keep-all", code=2), "millet flow draw: -n, -nfg, --hostfile and --keep-all are for --placed")
-    says(flow("draw", file, "--text", "--placed", code=2), "millet flow draw: --text is the graph as written; .*")
     says(flow("draw", file, "-o", SCRATCH / "nowhere/x.svg", code=1), "millet flow draw: '.*nowhere/x.svg' cannot be written: .*")
     says(flow("draw", file, "--expand", 0, code=2), "millet flow draw: option --expand is '0', but should be a whole number .*")
     says(flow("draw", file, "-DN=2000", "--expand", 2000, "-o", "big.svg", code=1),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "goal/program_test.h"
 #include "goal/text/loggopsim.h"
 #include "goal/text/read_int.h"
 #include "goal/text/text.h"

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "goal/compare.h"
 
 static int by_distance(const void *pa, const void *pb)
 {

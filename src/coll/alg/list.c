@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "coll/alg/emit.h"
-#include "goal/compare.h"
 
 typedef struct list {
     mlt_emit e;

@@ -9,6 +9,7 @@
 #include "goal/graph.h"
 #include "goal/image/image_int.h"
 #include "goal/pairs.h"
+#include "goal/program_test.h"
 
 typedef struct file {
     unsigned char *bytes;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "goal/image/image_int.h"
 
@@ -227,17 +228,10 @@ mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image, const mlt_goal
 
 mlt_goal_sched *mlt_goal_image_sched(const mlt_goal_image *image, uint32_t rank)
 {
-    uint32_t low = 0, high = image->header->held;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (image->rank[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == image->header->held || image->rank[low].rank != rank)
+    uint32_t at = MLT_ARRAY_SEARCH(i, image->header->held, image->rank[i].rank < rank);
+    if (at == image->header->held || image->rank[at].rank != rank)
         return NULL;
-    return mlt_goal_image_entry(image, &image->rank[low]);
+    return mlt_goal_image_entry(image, &image->rank[at]);
 }
 
 void mlt_goal_image_free(mlt_goal_image *image)

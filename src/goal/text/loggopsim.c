@@ -24,6 +24,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "goal/text/loggopsim_int.h"
 
 enum { COOKIE = 4223, COOKIE_SPOILED = 2342, COOKIE_BYTES = 8 };
@@ -366,11 +367,10 @@ mlt_status mlt_goal_loggopsim_read(const char *name, const void *bytes, size_t s
 {
     *out = NULL;
     file f = {.name = name, .why = why, .why_size = why_size};
-    if (size < COOKIE_BYTES) {
-        snprintf(why, why_size, "%s: this is no binary program of LogGOPSim's: it has %zu bytes",
-                 name, size);
-        return MLT_ERR_INVALID;
-    }
+    if (size < COOKIE_BYTES)
+        return mlt_text_wrong(why, why_size,
+                              "%s: this is no binary program of LogGOPSim's: it has %zu bytes",
+                              name, size);
     f.bytes = (const unsigned char *)bytes + COOKIE_BYTES;
     f.size = size - COOKIE_BYTES;
     if (!read_head(&f, u64(bytes)))

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/unit_test.h"
+#include "goal/program_test.h"
 #include "goal/text/text.h"
 
 static char why[512];

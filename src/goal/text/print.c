@@ -66,12 +66,6 @@ static void put_number(out *o, uint64_t value)
     put_bytes(o, at, (size_t)(digits + sizeof digits - at));
 }
 
-static void put_spaces(out *o, size_t count)
-{
-    for (; count; count--)
-        put_bytes(o, " ", 1);
-}
-
 // ---- names
 
 typedef struct printer {
@@ -481,7 +475,8 @@ static void put_block(printer *p, const mlt_goal_rank *rank)
             print_put(o, ":");
             length++;
         }
-        put_spaces(o, length < width ? width - length : length != 0);
+        for (size_t n = length < width ? width - length : length != 0; n; n--)
+            put_bytes(o, " ", 1);
         put_action(o, p, p->program, rank, &rank->actions[a]);
         print_put(o, ";\n");
     }

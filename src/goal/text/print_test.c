@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/unit_test.h"
+#include "goal/program_test.h"
 #include "goal/text/loggopsim_int.h"
 
 static char why[1024];

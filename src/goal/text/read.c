@@ -286,8 +286,7 @@ void mlt_goal_read_require(mlt_goal_reader *reader, const mlt_goal_pending *depe
 {
     if (resolve(reader, dependency))
         return;
-    MLT_ARRAY_WANT(reader->pending, reader->pending_count + 1, reader->pending_room);
-    reader->pending[reader->pending_count++] = *dependency;
+    *MLT_ARRAY_ADD(reader->pending, reader->pending_count, reader->pending_room) = *dependency;
 }
 
 static bool resolve_pending(mlt_goal_reader *reader)

@@ -71,6 +71,24 @@ bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t l
     return !mlt_goal_is_keyword(dialect, text, length);
 }
 
+bool mlt_goal_function(const char *text, mlt_op *op, mlt_op_type *type)
+{
+    for (int o = -1; o < MLT_OPS; o++) { // -1: only a type
+        size_t n = o < 0 ? 0 : strlen(mlt_op_names[o]);
+        int t = 0;
+        if (o >= 0 && strncmp(text, mlt_op_names[o], n) != 0)
+            continue;
+        while (t < MLT_OP_TYPES && strcmp(text + n, mlt_op_type_names[t]) != 0)
+            t++;
+        if (t == MLT_OP_TYPES && (o < 0 || text[n]))
+            continue;
+        *op = o < 0 ? *op : (mlt_op)o;
+        *type = t == MLT_OP_TYPES ? *type : (mlt_op_type)t;
+        return true;
+    }
+    return false;
+}
+
 // ---- comments
 
 static const char *skip_line(const char *at, const char *end)

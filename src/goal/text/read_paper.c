@@ -436,8 +436,7 @@ static bool list_add(mlt_goal_reader *r, interval_list *list)
         if (i.last < i.first)
             return mlt_goal_read_fail(r, at, "this range ends before it begins");
     }
-    MLT_ARRAY_WANT(list->items, list->count + 1, list->room);
-    list->items[list->count++] = i;
+    *MLT_ARRAY_ADD(list->items, list->count, list->room) = i;
     return true;
 }
 

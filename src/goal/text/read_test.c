@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/unit_test.h"
+#include "goal/program_test.h"
 #include "goal/text/read_int.h"
 
 static char why[1024];

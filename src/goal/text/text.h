@@ -33,6 +33,9 @@ bool mlt_goal_has_comments(const char *text, size_t length);
 bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
                     double exec_ns_per_byte, FILE *to);
 
+// "sum", "sumInt32", "Int32": what it names of both. False: neither.
+bool mlt_goal_function(const char *text, mlt_op *op, mlt_op_type *type) MLT_MUST_CHECK;
+
 // True if actions and buffers may be called so: letters, digits and underscores, a letter first, no
 // keyword of the dialect.
 bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t length);

@@ -4,6 +4,7 @@
 // them must be what the checker says of cycles, deadlocks, races and barriers, and what the graph
 // says of who comes before whom.
 #include "goal/graph.h"
+#include "goal/program_test.h"
 #include "judge/check/check_test.h"
 
 enum { MOST = 10, RANKS = 3, MEMORY = 8 }; // actions of all ranks: 3^10 states

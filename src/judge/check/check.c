@@ -25,8 +25,7 @@ mlt_goal_finding *mlt_check_found(mlt_check *check, mlt_goal_fault fault, mlt_go
     verdict->found[fault]++;
     if (check->options->limit && verdict->found[fault] > check->options->limit)
         return NULL;
-    MLT_ARRAY_WANT(verdict->findings, verdict->count + 1, check->room);
-    mlt_goal_finding *finding = &verdict->findings[verdict->count++];
+    mlt_goal_finding *finding = MLT_ARRAY_ADD(verdict->findings, verdict->count, check->room);
     *finding = (mlt_goal_finding){.fault = fault, .place = {first, second}};
     finding->text = mlt_take(1, 1);
     return finding;
@@ -72,15 +71,9 @@ void mlt_check_progress(const mlt_check *check, double done)
 
 mlt_goal_place mlt_check_place(const mlt_check *check, uint64_t number)
 {
-    uint32_t low = 0, high = check->program->ranks;
-    while (high - low > 1) { // first[low] <= number < first[high]
-        uint32_t middle = low + (high - low) / 2;
-        if (check->pairs->first[middle] <= number)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (mlt_goal_place){low, (uint32_t)(number - check->pairs->first[low])};
+    const uint64_t *first = check->pairs->first;
+    uint32_t rank = MLT_ARRAY_SEARCH(r, check->program->ranks, first[r] <= number) - 1;
+    return (mlt_goal_place){rank, (uint32_t)(number - first[rank])};
 }
 
 const char *mlt_check_describe(const mlt_check *check, mlt_goal_place place,

@@ -2,6 +2,7 @@
 // The checker on small programs: each fault but of the result alone, with its finding's
 // words, and right ones beside.
 #include "judge/check/check_test.h"
+#include "goal/program_test.h"
 
 // ---- single actions
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/unit_test.h"
+#include "goal/program_test.h"
 #include "judge/check/check.h"
 
 // ---- asking

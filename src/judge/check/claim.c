@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -468,33 +469,20 @@ static uint32_t block_at(const mlt_claim *claim, uint64_t at, uint64_t unit, uin
         *size = claim->block;
         return (uint32_t)(at / claim->block);
     }
-    uint32_t low = 0, high = claim->ranks; // starts[low] * unit <= at < starts[high] * unit
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (starts[middle] * unit <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    *from = starts[low] * unit;
-    *size = (starts[low + 1] - starts[low]) * unit;
-    return low;
+    uint32_t rank = MLT_ARRAY_SEARCH(r, claim->ranks, starts[r] * unit <= at) - 1;
+    *from = starts[rank] * unit;
+    *size = (starts[rank + 1] - starts[rank]) * unit;
+    return rank;
 }
 
 static mlt_wanted piece_at(const mlt_claim *claim, uint32_t rank, uint64_t at)
 {
-    uint64_t low = claim->pieces_at[rank], high = claim->pieces_at[rank + 1];
-    while (low < high) { // the first that ends after `at`
-        uint64_t middle = low + (high - low) / 2;
-        const mlt_claim_piece *piece = &claim->pieces[middle];
-        if (piece->at + piece->bytes <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == claim->pieces_at[rank + 1])
+    const mlt_claim_piece *piece = claim->pieces + claim->pieces_at[rank];
+    uint64_t count = claim->pieces_at[rank + 1] - claim->pieces_at[rank];
+    uint64_t first = MLT_ARRAY_SEARCH(i, count, piece[i].at + piece[i].bytes <= at);
+    if (first == count)
         return (mlt_wanted){.before = true, .offset = at, .length = UINT64_MAX - at};
-    const mlt_claim_piece *piece = &claim->pieces[low];
+    piece += first; // the first that ends after `at`
     if (at < piece->at)
         return (mlt_wanted){.before = true, .offset = at, .length = piece->at - at};
     return (mlt_wanted){piece->from, piece->from + 1, piece->offset + (at - piece->at),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 
 enum { FORMULA = 200, RANKS_TEXT = 160 };
 
@@ -91,7 +92,7 @@ static uint32_t name_ranks(const judge *j, uint32_t from, uint32_t to, uint8_t l
 {
     const uint32_t *rank_of = j->s->claim->rank_of;
     uint32_t count = 0, shown = 0;
-    size_t used = 0;
+    mlt_text list = mlt_text_on(text, RANKS_TEXT);
     for (uint32_t r = from; r < to; r++) {
         if (j->times[r] < least || j->times[r] > most)
             continue;
@@ -100,17 +101,14 @@ static uint32_t name_ranks(const judge *j, uint32_t from, uint32_t to, uint8_t l
                rank_of[last + 1] == rank_of[last] + 1)
             last++;
         count += last - r + 1;
-        const char *comma = shown ? ", " : "";
-        if (shown++ < 8 && used < RANKS_TEXT) {
-            int n = last > r ? snprintf(text + used, RANKS_TEXT - used, "%s%u..%u", comma,
-                                        rank_of[r], rank_of[last])
-                             : snprintf(text + used, RANKS_TEXT - used, "%s%u", comma, rank_of[r]);
-            used += n > 0 ? (size_t)n : 0;
-        }
+        if (shown < 8)
+            mlt_text_add(&list, "%s%u", shown ? ", " : "", rank_of[r]);
+        if (shown++ < 8 && last > r)
+            mlt_text_add(&list, "..%u", rank_of[last]);
         r = last;
     }
-    if (shown > 8 && used < RANKS_TEXT)
-        snprintf(text + used, RANKS_TEXT - used, " and others, %u in all", count);
+    if (shown > 8)
+        mlt_text_add(&list, " and others, %u in all", count);
     return count;
 }
 

@@ -17,22 +17,13 @@ void mlt_value_runs_add(mlt_value_runs *runs, uint64_t length, uint32_t value, u
             return;
         }
     }
-    MLT_ARRAY_WANT(runs->run, runs->count + 1, runs->room);
-    runs->run[runs->count++] = (mlt_value_run){length, offset, value};
+    *MLT_ARRAY_ADD(runs->run, runs->count, runs->room) = (mlt_value_run){length, offset, value};
 }
 
 // The first piece that ends after `at`; count if there is none.
 static uint64_t find(const mlt_cells *cells, uint64_t at)
 {
-    uint64_t low = 0, high = cells->count;
-    while (low < high) {
-        uint64_t middle = (low + high) / 2;
-        if (cells->piece[middle].to > at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return MLT_ARRAY_SEARCH(i, cells->count, cells->piece[i].to <= at);
 }
 
 void mlt_cells_read(const mlt_cells *cells, uint64_t from, uint64_t to, uint32_t before,

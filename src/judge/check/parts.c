@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "judge/check/claim.h"
 
@@ -14,28 +15,17 @@ typedef struct entry {
     uint64_t at, bytes;
 } entry;
 
-static int by_number(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 // 0: both go the same way with the same tag.
 static int parts_by_flow(const entry *a, const entry *b)
 {
-    int order = by_number(a->from, b->from);
-    order = order ? order : by_number(a->to, b->to);
-    return order ? order : a->tag < b->tag ? -1 : a->tag > b->tag;
+    return mlt_compare_words((uint64_t[]){a->from, a->to, (uint32_t)a->tag},
+                             (uint64_t[]){b->from, b->to, (uint32_t)b->tag}, 3);
 }
 
 static int by_message(const void *a, const void *b)
 {
     int order = parts_by_flow(a, b);
-    return order ? order : by_number(((const entry *)a)->index, ((const entry *)b)->index);
-}
-
-static int parts_by_place(const void *a, const void *b)
-{
-    return by_number(((const mlt_claim_piece *)a)->at, ((const mlt_claim_piece *)b)->at);
+    return order ? order : mlt_compare(((const entry *)a)->index, ((const entry *)b)->index);
 }
 
 // All ranks' sends, or receives; NULL: one has no meaning, which is found.
@@ -103,7 +93,7 @@ static bool sort_pieces(const mlt_claim *claim, mlt_check *check, uint32_t rank)
     uint64_t count = claim->pieces_at[rank + 1] - claim->pieces_at[rank];
     if (!count)
         return true;
-    qsort(piece, count, sizeof *piece, parts_by_place);
+    qsort(piece, count, sizeof *piece, mlt_compare_ascending);
     for (uint64_t i = 0; i + 1 < count; i++)
         if (piece[i].at + piece[i].bytes > piece[i + 1].at) {
             mlt_claim_wrong(check, rank,

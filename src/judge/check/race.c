@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/compare.h"
 #include "base/memory.h"
-#include "goal/compare.h"
 #include "judge/check/check_int.h"
 
 enum { MOST_PAIRS = 1 << 20, MOST_TRIES = 1 << 26 }; // of a rank; there is a race by then
@@ -63,8 +63,7 @@ static void collect(sweep *s)
         mlt_goal_access access[2];
         int n = mlt_goal_accesses(&rank->actions[a], access);
         for (int i = 0; i < n; i++) {
-            MLT_ARRAY_WANT(s->touches, s->count + 1, room);
-            s->touches[s->count++] =
+            *MLT_ARRAY_ADD(s->touches, s->count, room) =
                 (race_touch){access[i].span.buf, a,
                              s->graph->place[a], access[i].writes,
                              access[i].span.at,  access[i].span.at + access[i].span.size};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Results by symbolic execution: each fault alone with its finding's words, right ones beside, the
 // paper's Listing 3, and how verdicts are told.
+#include "goal/program_test.h"
 #include "judge/check/check_test.h"
 
 // ---- results

@@ -2,6 +2,7 @@
 // Claims of other shapes than the plain ones: in place, blocks that differ, contributors and
 // receivers, lists of messages, users' elements. Right programs, and beside them wrong ones with
 // their findings' words.
+#include "goal/program_test.h"
 #include "judge/check/check_test.h"
 
 static void copy(mlt_goal_program *p, uint32_t rank, mlt_goal_span to, mlt_goal_span from)

@@ -195,35 +195,20 @@ static uint32_t *parts_of(const mlt_values *values, uint32_t value, uint64_t *co
     uint64_t room = 0, n = 0;
     uint32_t *parts = NULL;
     mlt_table seen = {0};
-    MLT_ARRAY_WANT(parts, n + 1, room);
-    parts[n++] = value;
+    *MLT_ARRAY_ADD(parts, n, room) = value;
     for (uint64_t i = 0; i < n; i++) {
         const mlt_value *v = &values->value[parts[i]];
         for (int side = 0; side < 2 && v->kind == MLT_VALUE_NODE; side++) {
             uint32_t part = side ? v->b : v->a;
             if (!first_time(&seen, part))
                 continue;
-            MLT_ARRAY_WANT(parts, n + 1, room);
-            parts[n++] = part;
+            *MLT_ARRAY_ADD(parts, n, room) = part;
         }
     }
     mlt_table_free(&seen);
     MLT_ARRAY_SORT(parts, n, descending);
     *count = n;
     return parts;
-}
-
-static uint64_t value_place_of(const uint32_t *parts, uint64_t count, uint32_t part)
-{
-    uint64_t low = 0, high = count; // parts[low] >= part
-    while (high - low > 1) {
-        uint64_t middle = (low + high) / 2;
-        if (parts[middle] >= part)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t leaves, uint8_t *times)
@@ -241,7 +226,8 @@ uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t leav
         else if (v->kind != MLT_VALUE_NODE)
             foreign += often[i];
         for (int side = 0; side < 2 && v->kind == MLT_VALUE_NODE; side++) {
-            uint8_t *to = &often[value_place_of(parts, count, side ? v->b : v->a)];
+            uint32_t part = side ? v->b : v->a;
+            uint8_t *to = &often[MLT_ARRAY_SEARCH(k, count, parts[k] >= part) - 1];
             *to = (uint8_t)(*to + often[i] > 255 ? 255 : *to + often[i]);
         }
     }

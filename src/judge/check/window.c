@@ -8,6 +8,7 @@
 // have ended".
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "goal/sched.h"
 #include "judge/check/check_int.h"
@@ -33,26 +34,14 @@ static uint32_t check_window_start_of(const listing *code, uint32_t place)
     return code->first + 2 * place;
 }
 
-static uint32_t check_window_place_of(const listing *code, uint32_t offset)
-{
-    uint32_t low = 0, high = code->sched->actions;
-    const mlt_act *act = mlt_goal_sched_act(code->sched, offset);
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (code->act[middle] <= act)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void emit_list(mlt_waits *waits, const listing *code, uint32_t event,
                       const mlt_act_list *list)
 {
-    for (uint32_t i = 0; i < list->count; i++)
-        mlt_waits_edge(waits, event,
-                       check_window_start_of(code, check_window_place_of(code, list->offset[i])));
+    for (uint32_t i = 0; i < list->count; i++) {
+        const mlt_act *act = mlt_goal_sched_act(code->sched, list->offset[i]);
+        uint32_t place = MLT_ARRAY_SEARCH(k, code->sched->actions, code->act[k] <= act) - 1;
+        mlt_waits_edge(waits, event, check_window_start_of(code, place));
+    }
 }
 
 static void emit_message(mlt_waits *waits, const codes *c, uint32_t r, uint32_t place)
@@ -99,19 +88,6 @@ static void check_window_emit(mlt_waits *waits, void *user)
 
 // ---- telling
 
-static uint32_t rank_of(const codes *c, uint32_t event)
-{
-    uint32_t low = 0, high = c->check->program->ranks;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (c->code[middle].first <= event)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static const char *describe(const codes *c, uint32_t r, uint32_t place, char text[MLT_CHECK_TEXT])
 {
     uint32_t action = c->code[r].sched->origin[place];
@@ -128,7 +104,8 @@ typedef struct event {
 
 static event event_of(const codes *c, uint32_t number)
 {
-    event e = {.rank = rank_of(c, number)};
+    uint32_t ranks = c->check->program->ranks;
+    event e = {.rank = MLT_ARRAY_SEARCH(r, ranks, c->code[r].first <= number) - 1};
     uint32_t into = number - c->code[e.rank].first, count = c->code[e.rank].sched->actions;
     e.all = into >= 2 * count;
     e.place = e.all ? into - 2 * count : into / 2;

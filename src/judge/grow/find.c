@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "judge/grow/grow_int.h"
 
 enum { LONGEST_BODY = 16, LEAST_RANKS = 4, NEAR_BY = 2 };
@@ -118,16 +119,10 @@ static void add_item(find_reader *r, mlt_grow_item item, const mlt_grow_slot *sl
         r->at[rank] += count;
         r->read += count;
     }
-    MLT_ARRAY_WANT(kind->items, kind->count + 1, kind->room);
-    kind->items[kind->count++] = item;
+    *MLT_ARRAY_ADD(kind->items, kind->count, kind->room) = item;
 }
 
 // ---- loops
-
-static bool is_looped(mlt_grow_fn fn)
-{
-    return fn >= MLT_GROW_PLUS;
-}
 
 // The slot's action is there in all rounds of the member.
 static bool fits_member(const find_reader *r, const mlt_grow_item *item, const mlt_grow_slot *slot,
@@ -225,7 +220,7 @@ static bool read_body(find_reader *r, const mlt_grow_item *item, uint32_t member
                         fits_all(r, item, slot, k, member);
         if (!found)
             return false;
-        looped = looped || (mlt_goal_is_message(&slot->action) && is_looped(slot->fn));
+        looped = looped || (mlt_goal_is_message(&slot->action) && slot->fn >= MLT_GROW_PLUS);
     }
     bool rounds = !looped && is_rounds(r, item, slots, member);
     if (looped || rounds)
@@ -448,11 +443,11 @@ static mlt_status refuse_kinds(const mlt_goal_program *program, char *why, size_
             if (kind == MLT_GOAL_SEND || kind == MLT_GOAL_RECV || kind == MLT_GOAL_CALC ||
                 kind == MLT_GOAL_NOP)
                 continue;
-            snprintf(why, why_size,
-                     "%s works on memory; sends, receives, calc and nop can be extrapolated "
-                     "(`millet goal fmt --dialect loggopsim` makes them of all actions)",
-                     mlt_goal_describe(program, r, a, text, sizeof text));
-            return MLT_ERR_INVALID;
+            return mlt_text_wrong(
+                why, why_size,
+                "%s works on memory; sends, receives, calc and nop can be extrapolated "
+                "(`millet goal fmt --dialect loggopsim` makes them of all actions)",
+                mlt_goal_describe(program, r, a, text, sizeof text));
         }
     return MLT_OK;
 }
@@ -461,11 +456,10 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
                          size_t why_size)
 {
     *out = NULL;
-    if (program->ranks < LEAST_RANKS) {
-        snprintf(why, why_size, "the program has %u rank%s; a pattern shows from %d ranks on",
-                 program->ranks, program->ranks == 1 ? "" : "s", LEAST_RANKS);
-        return MLT_ERR_INVALID;
-    }
+    if (program->ranks < LEAST_RANKS)
+        return mlt_text_wrong(why, why_size,
+                              "the program has %u rank%s; a pattern shows from %d ranks on",
+                              program->ranks, program->ranks == 1 ? "" : "s", LEAST_RANKS);
     mlt_status status = refuse_kinds(program, why, why_size);
     if (status != MLT_OK)
         return status;

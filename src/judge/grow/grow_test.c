@@ -4,6 +4,7 @@
 #include "judge/grow/grow.h"
 
 #include "base/unit_test.h"
+#include "goal/program_test.h"
 
 // ---- phases of programs. A rank's actions wait for the one before, or, if they are started
 // together, for what was before them all, and a nop waits for them.

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/compare.h"
 #include "base/memory.h"
-#include "goal/compare.h"
 #include "judge/grow/grow_int.h"
 
 // An action of an item: of a member, some time round.
@@ -218,16 +218,9 @@ static bool find_rules_of(grow_wait_search *s, mlt_grow_slot *slot, instance at,
         any = true;
         uint32_t count = s->program->rank[s->kind->members[at.member]].deps_count;
         const uint64_t *deps = s->deps[at.member];
-        uint32_t low = 0, high = count; // the first dependency of this action
-        while (low < high) {
-            uint32_t mid = low + (high - low) / 2;
-            if (deps[mid] >> 32 < at.position)
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        for (; low < count && deps[low] >> 32 == at.position; low++) {
-            uint32_t on = (uint32_t)deps[low], r = 0;
+        uint32_t first = MLT_ARRAY_SEARCH(i, count, deps[i] >> 32 < at.position);
+        for (uint32_t i = first; i < count && deps[i] >> 32 == at.position; i++) {
+            uint32_t on = (uint32_t)deps[i], r = 0;
             while (r < rules->count && !explains(s, &rules->all[r], &at, on))
                 r++;
             if (r < rules->count)

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "judge/net/route.h"
 
 // ---- words of a line
@@ -197,8 +198,7 @@ static bool add_hosts(cluster_reader *r)
     if ((uint64_t)c->list_count + last - first + 1 > MLT_CLUSTER_HOSTS)
         return fail(r, "the list should have at most %d hosts", MLT_CLUSTER_HOSTS);
     for (uint32_t h = first; h <= last; h++) {
-        MLT_ARRAY_WANT(c->list, c->list_count + 1, r->list_room);
-        c->list[c->list_count++] = h;
+        *MLT_ARRAY_ADD(c->list, c->list_count, r->list_room) = h;
     }
     return true;
 }
@@ -513,19 +513,16 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
                              size_t why_size)
 {
     uint64_t room = (uint64_t)c->hosts * c->cores;
-    if (c->place == MLT_PLACE_LIST && ranks > c->list_count) {
-        snprintf(why, why_size, "the program has %u ranks, but the machine's list places %u", ranks,
-                 c->list_count);
-        return MLT_ERR_INVALID;
-    }
-    if (ranks > room) {
-        snprintf(why, why_size,
-                 "the program has %u ranks, but the machine has room for %" PRIu64
-                 ": %u host%s with %u core%s",
-                 ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
-                 c->cores == 1 ? "" : "s");
-        return MLT_ERR_INVALID;
-    }
+    if (c->place == MLT_PLACE_LIST && ranks > c->list_count)
+        return mlt_text_wrong(why, why_size,
+                              "the program has %u ranks, but the machine's list places %u", ranks,
+                              c->list_count);
+    if (ranks > room)
+        return mlt_text_wrong(why, why_size,
+                              "the program has %u ranks, but the machine has room for %" PRIu64
+                              ": %u host%s with %u core%s",
+                              ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
+                              c->cores == 1 ? "" : "s");
     uint32_t *on = mlt_take(c->hosts, sizeof *on); // ranks of a host so far
     mlt_status status = MLT_OK;
     for (uint32_t r = 0; r < ranks && status == MLT_OK; r++) {
@@ -557,29 +554,25 @@ void mlt_cluster_nodes(const mlt_cluster *c, uint32_t ranks, const uint32_t *nic
 
 const char *mlt_cluster_describe(const mlt_cluster *c, char *text, size_t size)
 {
-    char shape[200] = "crossbar";
-    if (c->shape == MLT_NETWORK_FAT_TREE)
-        snprintf(shape, sizeof shape, "fat-tree with %u levels of %u ports, oversubscription %g",
-                 c->levels, c->radix, c->oversubscription);
-    if (c->shape == MLT_NETWORK_DRAGONFLY)
-        snprintf(shape, sizeof shape, "dragonfly with %u groups of %u routers, %s routing",
-                 c->groups, c->routers, c->valiant ? "valiant" : "minimal");
-    if (c->shape == MLT_NETWORK_TORUS) {
-        int length = snprintf(shape, sizeof shape, "torus ");
-        for (uint32_t d = 0; d < c->dimensions; d++)
-            length += snprintf(shape + length, sizeof shape - (size_t)length, "%s%u", d ? "x" : "",
-                               c->size[d]);
-    }
-    char shared[192] = "";
+    mlt_text out = mlt_text_on(text, size);
+    mlt_text_add(&out, "%u host%s with %u core%s", c->hosts, c->hosts == 1 ? "" : "s", c->cores,
+                 c->cores == 1 ? "" : "s");
     if (c->processors)
-        snprintf(shared, sizeof shared, " on %u processor%s (switch %g, wake %g ns)", c->processors,
-                 c->processors == 1 ? "" : "s", c->change, c->wake);
-    size_t used = strlen(shared);
+        mlt_text_add(&out, " on %u processor%s (switch %g, wake %g ns)", c->processors,
+                     c->processors == 1 ? "" : "s", c->change, c->wake);
     if (c->numa > 1)
-        snprintf(shared + used, sizeof shared - used, " in %u NUMA nodes of %u socket%s", c->numa,
-                 c->sockets, c->sockets == 1 ? "" : "s");
-    snprintf(text, size, "%u host%s with %u core%s%s and %u NIC%s, %s", c->hosts,
-             c->hosts == 1 ? "" : "s", c->cores, c->cores == 1 ? "" : "s", shared, c->nics,
-             c->nics == 1 ? "" : "s", shape);
+        mlt_text_add(&out, " in %u NUMA nodes of %u socket%s", c->numa, c->sockets,
+                     c->sockets == 1 ? "" : "s");
+    mlt_text_add(&out, " and %u NIC%s, ", c->nics, c->nics == 1 ? "" : "s");
+    if (c->shape == MLT_NETWORK_FAT_TREE)
+        mlt_text_add(&out, "fat-tree with %u levels of %u ports, oversubscription %g", c->levels,
+                     c->radix, c->oversubscription);
+    else if (c->shape == MLT_NETWORK_DRAGONFLY)
+        mlt_text_add(&out, "dragonfly with %u groups of %u routers, %s routing", c->groups,
+                     c->routers, c->valiant ? "valiant" : "minimal");
+    else
+        mlt_text_add(&out, c->shape == MLT_NETWORK_TORUS ? "torus " : "crossbar");
+    for (uint32_t d = 0; c->shape == MLT_NETWORK_TORUS && d < c->dimensions; d++)
+        mlt_text_add(&out, "%s%u", d ? "x" : "", c->size[d]);
     return text;
 }

@@ -13,11 +13,7 @@
 #include <stdio.h>
 
 #include "base/table.h"
-
-static uint64_t parts(uint64_t of, uint64_t size)
-{
-    return (of + size - 1) / size;
-}
+#include "base/text.h"
 
 // ---- how many
 
@@ -83,7 +79,8 @@ static uint64_t fat_tree_init(mlt_network *net, uint64_t links)
     for (uint32_t l = 1; l < c->levels && links <= MLT_CLUSTER_LINKS; l++)
         for (int down = 0; down < 2; down++) {
             net->base[2 * (l - 1) + (uint32_t)down] = (uint32_t)links;
-            links += capped(parts(c->hosts, net->below[l]), net->wide[l + 1]);
+            uint64_t groups = ((uint64_t)c->hosts + net->below[l] - 1) / net->below[l];
+            links += capped(groups, net->wide[l + 1]);
         }
     return links;
 }
@@ -305,12 +302,11 @@ static void torus_name(const mlt_network *net, uint32_t link, char *text, size_t
     const mlt_cluster *c = net->cluster;
     uint32_t at = link - net->base[0], node = at / (2 * c->dimensions),
              way = at % (2 * c->dimensions);
-    int length = snprintf(text, size, "node ");
+    mlt_text out = mlt_text_on(text, size);
+    mlt_text_add(&out, "node ");
     for (uint32_t d = 0, rest = node; d < c->dimensions; rest /= c->size[d++])
-        length +=
-            snprintf(text + length, size - (size_t)length, "%s%u", d ? "," : "", rest % c->size[d]);
-    snprintf(text + length, size - (size_t)length, " %s in dimension %u", way % 2 ? "down" : "up",
-             way / 2);
+        mlt_text_add(&out, "%s%u", d ? "," : "", rest % c->size[d]);
+    mlt_text_add(&out, " %s in dimension %u", way % 2 ? "down" : "up", way / 2);
 }
 
 static void dragonfly_name(const mlt_network *net, uint32_t link, char *text, size_t size)

@@ -207,14 +207,10 @@ static uint32_t walk_rank(mlt_goal_program *program, uint32_t number, const bool
 
 enum { WALKS = 16 };
 
-mlt_status mlt_pass_copies(mlt_goal_program *program, const mlt_pass_options *options,
-                           mlt_pass_report *report, char *why, size_t why_size)
+mlt_status mlt_pass_copies(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                           const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                           size_t why_size)
 {
-    mlt_status status = mlt_pass_want_acyclic(program, why, why_size);
-    if (status == MLT_OK)
-        status = mlt_pass_keep_valid(program, options->keep, why, why_size);
-    if (status != MLT_OK)
-        return status;
     for (uint32_t r = 0; r < program->ranks; r++) {
         bool *kept = mlt_pass_kept(program, r, options->keep);
         uint32_t taken = 1;

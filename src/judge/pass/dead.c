@@ -149,17 +149,10 @@ static bool order_is_local(const dead_search *s)
     return s->pairs != NULL;
 }
 
-mlt_status mlt_pass_dead(mlt_goal_program *program, const mlt_pass_options *options,
-                         mlt_pass_report *report, char *why, size_t why_size)
+mlt_status mlt_pass_dead(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                         const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                         size_t why_size)
 {
-    mlt_goal_pairs *pairs;
-    mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
-    if (status == MLT_OK)
-        status = mlt_pass_keep_valid(program, options->keep, why, why_size);
-    if (status != MLT_OK) {
-        mlt_goal_pairs_free(pairs);
-        return status;
-    }
     dead_search s = {.program = program, .pairs = pairs};
     s.flow = mlt_pass_flows_new(program);
     s.first = mlt_take((size_t)program->ranks + 1, sizeof *s.first);
@@ -183,6 +176,5 @@ mlt_status mlt_pass_dead(mlt_goal_program *program, const mlt_pass_options *opti
     free(s.first);
     free(s.live);
     free(s.stack);
-    mlt_goal_pairs_free(pairs);
     return MLT_OK;
 }

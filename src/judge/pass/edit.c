@@ -17,8 +17,7 @@ typedef struct row {
 
 static void row_add(row *r, uint32_t on)
 {
-    MLT_ARRAY_WANT(r->on, r->count + 1, r->room);
-    r->on[r->count++] = on;
+    *MLT_ARRAY_ADD(r->on, r->count, r->room) = on;
 }
 
 static int edit_compare(const void *pa, const void *pb)

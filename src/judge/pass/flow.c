@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/compare.h"
 #include "base/memory.h"
-#include "goal/compare.h"
+#include "base/text.h"
 
 enum { TOUCHES = 1 << 24 }; // cells that all actions together may touch
 
@@ -52,21 +54,15 @@ static void cells_make(mlt_pass_flow *flow, const mlt_goal_rank *rank)
 // The cells of a span: how many, the first of them in *first.
 static uint32_t flow_cells_of(const mlt_pass_flow *flow, mlt_goal_span span, uint32_t *first)
 {
-    uint32_t low = 0, high = flow->cells_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const mlt_pass_cell *cell = &flow->cells[middle];
-        if (cell->buf < span.buf || (cell->buf == span.buf && cell->at < span.at))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *first = low;
-    uint32_t end = low;
+    const mlt_pass_cell *cells = flow->cells;
+    *first = MLT_ARRAY_SEARCH(i, flow->cells_count,
+                              cells[i].buf < span.buf ||
+                                  (cells[i].buf == span.buf && cells[i].at < span.at));
+    uint32_t end = *first;
     while (end < flow->cells_count && flow->cells[end].buf == span.buf &&
            flow->cells[end].at < span.at + span.size)
         end++;
-    return end - low;
+    return end - *first;
 }
 
 // How many cells are touched in all; more than TOUCHES: too many.
@@ -260,13 +256,12 @@ mlt_status mlt_pass_keep_valid(const mlt_goal_program *program, const char *keep
         bool found = strcmp(name, "memory") == 0;
         for (uint32_t r = 0; r < program->ranks && !found; r++)
             found = mlt_goal_buffer_find(program, r, name) != MLT_GOAL_NOWHERE;
-        if (!found) {
-            snprintf(why, why_size,
-                     "no rank has a buffer \"%s\" to keep; name buffers of the program, or memory "
-                     "for its plain addresses",
-                     name);
-            return MLT_ERR_INVALID;
-        }
+        if (!found)
+            return mlt_text_wrong(
+                why, why_size,
+                "no rank has a buffer \"%s\" to keep; name buffers of the program, or memory "
+                "for its plain addresses",
+                name);
         at += word + (at[word] == ',');
     }
     return MLT_OK;

@@ -91,12 +91,10 @@ static uint32_t fuse_rank(mlt_goal_program *program, uint32_t number)
     return fused;
 }
 
-mlt_status mlt_pass_fuse(mlt_goal_program *program, const mlt_pass_options *options,
-                         mlt_pass_report *report, char *why, size_t why_size)
+mlt_status mlt_pass_fuse(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                         const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                         size_t why_size)
 {
-    mlt_status status = mlt_pass_want_acyclic(program, why, why_size);
-    if (status != MLT_OK)
-        return status;
     for (uint32_t r = 0; r < program->ranks; r++)
         report->changed += fuse_rank(program, r);
     snprintf(report->text, sizeof report->text,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/unit_test.h"
+#include "goal/program_test.h"
 #include "judge/pass/oracle_test.h"
 #include "judge/pass/pass_int.h"
 

@@ -76,8 +76,9 @@ static double *time_left(const mlt_goal_program *program, const mlt_goal_pairs *
     return left;
 }
 
-mlt_status mlt_pass_order(mlt_goal_program *program, const mlt_pass_options *options,
-                          mlt_pass_report *report, char *why, size_t why_size)
+mlt_status mlt_pass_order(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                          const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                          size_t why_size)
 {
-    return mlt_pass_order_sends(program, options, time_left, report, why, why_size);
+    return mlt_pass_order_sends(program, pairs, options, time_left, report, why, why_size);
 }

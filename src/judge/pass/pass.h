@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "goal/pairs.h"
 #include "goal/program.h"
 #include "judge/sim/sim.h"
 
@@ -31,10 +32,13 @@ typedef struct mlt_pass {
     const char *name, *help;
     bool initially; // on unless switched off
     bool global;
-    // Changes the program in place. On failure (the program has a cycle, its messages do not match)
-    // an error message in why, and the program is as before. The report must be zeroed before.
-    mlt_status (*run)(mlt_goal_program *program, const mlt_pass_options *options,
-                      mlt_pass_report *report, char *why, size_t why_size);
+    bool matched; // it wants messages that match in number and size
+    bool keeps;   // options.keep matters to it
+    // Changes a program without cycles in place, as mlt_pass_run does. pairs: NULL if there are
+    // wildcards, or the pass does not want messages that match.
+    mlt_status (*run)(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                      const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                      size_t why_size);
 } mlt_pass;
 
 // dead, copies, fuse, segment, spread, order, transitive, window; in the order in which they run:
@@ -43,7 +47,8 @@ typedef struct mlt_pass {
 extern const mlt_pass mlt_passes[];
 extern const int mlt_passes_count;
 
-// One pass, with a fresh report.
+// Changes the program in place and fills the report in. On failure (the program has a cycle, its
+// messages do not match) an error message in why, and the program is as before.
 mlt_status mlt_pass_run(const mlt_pass *pass, mlt_goal_program *program,
                         const mlt_pass_options *options, mlt_pass_report *report, char *why,
                         size_t why_size) MLT_MUST_CHECK;

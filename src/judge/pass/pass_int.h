@@ -17,11 +17,6 @@
 #include "judge/pass/pass.h"
 #include "judge/waits.h"
 
-static inline bool mlt_pass_local(const mlt_goal_action *action) // waits for nobody once started
-{
-    return !mlt_goal_is_message(action);
-}
-
 // ---- flow
 //
 // The bytes of a rank fall into cells: no span of any action ends within one. A value is what one
@@ -96,11 +91,10 @@ mlt_pass_answer mlt_pass_is_barrier(const mlt_goal_program *program);
 
 // ---- what a pass asks for before it begins; an error message if it is not so
 
-mlt_status mlt_pass_want_acyclic(const mlt_goal_program *program, char *why,
-                                 size_t why_size) MLT_MUST_CHECK;
-// Also that messages match in number and size. *pairs NULL: there are wildcards.
-mlt_status mlt_pass_want_matched(const mlt_goal_program *program, mlt_goal_pairs **pairs, char *why,
-                                 size_t why_size) MLT_MUST_CHECK;
+// No cycles; and if pairs are asked for, messages that match in number and size. *pairs stays as it
+// is if there are wildcards.
+mlt_status mlt_pass_want(const mlt_goal_program *program, mlt_goal_pairs **pairs, char *why,
+                         size_t why_size) MLT_MUST_CHECK;
 
 // ---- edit
 
@@ -134,15 +128,16 @@ typedef double *mlt_pass_keys(const mlt_goal_program *program, const mlt_goal_pa
 // Lets the sends of each group start one after the other, by their keys. The result takes the
 // program's place if it takes less time on the machine by the simulator, or if the machine has no
 // prices.
-mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_pass_options *options,
-                                mlt_pass_keys *keys, mlt_pass_report *report, char *why,
-                                size_t why_size);
+mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                                const mlt_pass_options *options, mlt_pass_keys *keys,
+                                mlt_pass_report *report, char *why, size_t why_size);
 
 // ---- the passes
 
 #define MLT_PASS_LIST(X)                                                                           \
     X(dead) X(transitive) X(fuse) X(copies) X(order) X(segment) X(window) X(spread)
 #define MLT_PASS_DECLARE(name)                                                                     \
-    mlt_status mlt_pass_##name(mlt_goal_program *program, const mlt_pass_options *options,         \
-                               mlt_pass_report *report, char *why, size_t why_size);
+    mlt_status mlt_pass_##name(mlt_goal_program *program, const mlt_goal_pairs *pairs,             \
+                               const mlt_pass_options *options, mlt_pass_report *report,           \
+                               char *why, size_t why_size);
 MLT_PASS_LIST(MLT_PASS_DECLARE)

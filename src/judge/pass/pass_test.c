@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/unit_test.h"
+#include "goal/program_test.h"
 #include "goal/text/text.h"
 #include "judge/check/check.h"
 #include "judge/pass/oracle_test.h"

@@ -21,6 +21,7 @@
 //
 // Not cut: messages of users' functions, whose meaning may need all bytes at once; of bytes that
 // are nowhere; of ranks on which unordered actions touch the same byte.
+#include "base/text.h"
 #include "goal/reduce.h"
 #include "judge/pass/pass_int.h"
 
@@ -30,8 +31,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/compare.h"
 #include "base/memory.h"
-#include "goal/compare.h"
 
 enum {
     RUN = 32,       // actions whose pieces alternate
@@ -294,8 +295,7 @@ static void note_pair(void *user, uint32_t first, uint32_t second)
     uint64_t pair = (uint64_t)first << 32 | second;
     if (list->count && list->pairs[list->count - 1] == pair)
         return;
-    MLT_ARRAY_WANT(list->pairs, list->count + 1, list->room);
-    list->pairs[list->count++] = pair;
+    *MLT_ARRAY_ADD(list->pairs, list->count, list->room) = pair;
 }
 
 static void order_conflicts(builder *b, const mlt_pass_flow *flow)
@@ -368,11 +368,11 @@ static mlt_status refuse_too_many(const cutter *c, char *why, size_t why_size)
         all += c->pieces[n];
     if (all <= MOST)
         return MLT_OK;
-    snprintf(why, why_size,
-             "pieces of %" PRIu64 " bytes make a program of more than %d actions; ask for larger "
-             "pieces",
-             c->piece, MOST);
-    return MLT_ERR_INVALID;
+    return mlt_text_wrong(why, why_size,
+                          "pieces of %" PRIu64
+                          " bytes make a program of more than %d actions; ask for larger "
+                          "pieces",
+                          c->piece, MOST);
 }
 
 // The program in pieces; NULL: left alone, the report tells why.
@@ -391,17 +391,13 @@ static mlt_goal_program *build(const cutter *c, mlt_pass_report *report)
     return NULL;
 }
 
-mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_pass_options *options,
-                            mlt_pass_report *report, char *why, size_t why_size)
+mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                            const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                            size_t why_size)
 {
-    mlt_goal_pairs *pairs;
-    mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
-    if (status != MLT_OK)
-        return status;
     if (!pairs || !options->segment) {
         snprintf(report->text, sizeof report->text, "left alone: %s",
                  pairs ? "no size of a piece is set" : "a receive takes what comes");
-        mlt_goal_pairs_free(pairs);
         return MLT_OK;
     }
     cutter c = {.program = program, .pairs = pairs};
@@ -414,7 +410,7 @@ mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_pass_options *o
     cut_messages(&c);
     for (uint32_t r = 0; r < program->ranks; r++)
         cut_operations(&c, r);
-    status = refuse_too_many(&c, why, why_size);
+    mlt_status status = refuse_too_many(&c, why, why_size);
     mlt_goal_program *to = status == MLT_OK ? build(&c, report) : NULL;
     if (to) {
         mlt_goal_program old = *program;
@@ -427,6 +423,5 @@ mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_pass_options *o
     }
     mlt_pass_flows_free(c.flow, program->ranks);
     free(c.pieces);
-    mlt_goal_pairs_free(pairs);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 
 typedef struct sends_ready {
@@ -14,27 +15,16 @@ typedef struct sends_ready {
     uint16_t lane; // CPU and NIC
 } sends_ready;
 
-static int compare_word(const void *pa, const void *pb)
-{
-    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-    return a < b ? -1 : a > b;
-}
-
 static int compare_wait(const sends_ready *a, const sends_ready *b)
 {
     const mlt_goal_graph *graph = a->graph;
     const uint32_t *at = graph->before_at;
     uint32_t count_a = at[a->send + 1] - at[a->send], count_b = at[b->send + 1] - at[b->send];
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    if (count_a != count_b)
-        return count_a < count_b ? -1 : 1;
-    for (uint32_t i = 0; i < count_a; i++) {
-        uint32_t x = graph->before[at[a->send] + i], y = graph->before[at[b->send] + i];
-        if (x != y)
-            return x < y ? -1 : 1;
-    }
-    return 0;
+    int order =
+        mlt_compare_words((uint64_t[]){a->lane, count_a}, (uint64_t[]){b->lane, count_b}, 2);
+    for (uint32_t i = 0; i < count_a && !order; i++)
+        order = mlt_compare(graph->before[at[a->send] + i], graph->before[at[b->send] + i]);
+    return order;
 }
 
 static int compare_ready(const void *pa, const void *pb)
@@ -54,7 +44,7 @@ mlt_pass_group *mlt_pass_groups_new(const mlt_goal_rank *rank, uint32_t *out)
         if (action->kind != MLT_GOAL_SEND)
             continue;
         qsort(graph->before + graph->before_at[a], graph->before_at[a + 1] - graph->before_at[a],
-              sizeof *graph->before, compare_word);
+              sizeof *graph->before, mlt_compare_ascending32);
         all[count++] = (sends_ready){graph, a, (uint16_t)(action->cpu << 8 | action->nic)};
     }
     qsort(all, count, sizeof *all, compare_ready);
@@ -137,18 +127,14 @@ static uint64_t time_of(const mlt_goal_program *program, const mlt_loggops *mach
     return time;
 }
 
-static bool has_prices(const mlt_loggops *m)
-{
-    return m->L + m->o + m->g + m->G + m->O > 0;
-}
-
 // Puts `ordered`, which has `added` dependencies more, in the program's place if it pays; says so.
 // Frees the other one.
 static void take_if_faster(mlt_goal_program *program, mlt_goal_program *ordered, uint64_t added,
                            const mlt_loggops *machine, mlt_pass_report *report)
 {
     uint64_t before = 0, after = 0;
-    if (added && has_prices(machine)) {
+    bool prices = machine->L + machine->o + machine->g + machine->G + machine->O > 0;
+    if (added && prices) {
         before = time_of(program, machine);
         after = time_of(ordered, machine);
     }
@@ -168,14 +154,11 @@ static void take_if_faster(mlt_goal_program *program, mlt_goal_program *ordered,
     mlt_goal_program_free(ordered);
 }
 
-mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_pass_options *options,
-                                mlt_pass_keys *keys, mlt_pass_report *report, char *why,
-                                size_t why_size)
+mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                                const mlt_pass_options *options, mlt_pass_keys *keys,
+                                mlt_pass_report *report, char *why, size_t why_size)
 {
-    mlt_goal_pairs *pairs;
-    mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
-    if (status != MLT_OK)
-        return status;
+    mlt_status status = MLT_OK;
     if (!pairs) {
         snprintf(report->text, sizeof report->text, "left alone: a receive takes what comes");
         return MLT_OK;
@@ -194,6 +177,5 @@ mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_pass_option
         status = MLT_ERR_INVALID;
     }
     mlt_waits_fini(&events);
-    mlt_goal_pairs_free(pairs);
     return status;
 }

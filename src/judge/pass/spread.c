@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
-#include "goal/compare.h"
 
 enum { TABLE = 1 << 26 }; // a level whose ranks times colours are more is left alone
 
@@ -259,8 +259,9 @@ static double *rounds(const mlt_goal_program *program, const mlt_goal_pairs *pai
     return key;
 }
 
-mlt_status mlt_pass_spread(mlt_goal_program *program, const mlt_pass_options *options,
-                           mlt_pass_report *report, char *why, size_t why_size)
+mlt_status mlt_pass_spread(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                           const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                           size_t why_size)
 {
-    return mlt_pass_order_sends(program, options, rounds, report, why, why_size);
+    return mlt_pass_order_sends(program, pairs, options, rounds, report, why, why_size);
 }

@@ -7,12 +7,10 @@
 
 #include "goal/reduce.h"
 
-mlt_status mlt_pass_transitive(mlt_goal_program *program, const mlt_pass_options *options,
-                               mlt_pass_report *report, char *why, size_t why_size)
+mlt_status mlt_pass_transitive(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                               const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                               size_t why_size)
 {
-    mlt_status status = mlt_pass_want_acyclic(program, why, why_size);
-    if (status != MLT_OK)
-        return status;
     uint64_t had = 0;
     for (uint32_t r = 0; r < program->ranks; r++) {
         had += program->rank[r].deps_count;

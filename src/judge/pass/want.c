@@ -58,7 +58,7 @@ mlt_pass_answer mlt_pass_is_barrier(const mlt_goal_program *program)
 
 // ---- what passes ask for
 
-mlt_status mlt_pass_want_acyclic(const mlt_goal_program *program, char *why, size_t why_size)
+static mlt_status want_acyclic(const mlt_goal_program *program, char *why, size_t why_size)
 {
     mlt_status status = mlt_goal_program_valid(program, why, why_size);
     for (uint32_t r = 0; r < program->ranks && status == MLT_OK; r++) {
@@ -97,27 +97,21 @@ static bool pair_fits(const mlt_goal_program *program, const mlt_goal_pairs *pai
     return false;
 }
 
-mlt_status mlt_pass_want_matched(const mlt_goal_program *program, mlt_goal_pairs **out, char *why,
-                                 size_t why_size)
+mlt_status mlt_pass_want(const mlt_goal_program *program, mlt_goal_pairs **out, char *why,
+                         size_t why_size)
 {
-    *out = NULL;
-    mlt_status status = mlt_pass_want_acyclic(program, why, why_size);
-    if (status != MLT_OK || mlt_goal_has_wildcards(program))
+    mlt_status status = want_acyclic(program, why, why_size);
+    if (status != MLT_OK || !out || mlt_goal_has_wildcards(program))
         return status;
     mlt_goal_pairs *pairs = mlt_goal_pairs_new(program);
     for (uint32_t r = 0; r < program->ranks && status == MLT_OK; r++)
-        for (uint32_t a = 0; a < program->rank[r].count && status == MLT_OK; a++) {
-            const mlt_goal_action *action = &program->rank[r].actions[a];
-            if (!mlt_goal_is_message(action))
-                continue;
-            if (pair_fits(program, pairs, r, a, why, why_size))
-                continue;
-            status = MLT_ERR_INVALID;
-        }
-    if (status == MLT_OK) {
+        for (uint32_t a = 0; a < program->rank[r].count && status == MLT_OK; a++)
+            if (mlt_goal_is_message(&program->rank[r].actions[a]) &&
+                !pair_fits(program, pairs, r, a, why, why_size))
+                status = MLT_ERR_INVALID;
+    if (status == MLT_OK)
         *out = pairs;
-        return MLT_OK;
-    }
-    mlt_goal_pairs_free(pairs);
+    else
+        mlt_goal_pairs_free(pairs);
     return status;
 }

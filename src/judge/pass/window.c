@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
-#include "goal/compare.h"
 
 typedef struct steps {
     const mlt_goal_program *program;
@@ -169,14 +169,12 @@ static bool ends_at_all(const mlt_goal_program *program, const mlt_goal_pairs *p
     return ends;
 }
 
-mlt_status mlt_pass_window(mlt_goal_program *program, const mlt_pass_options *options,
-                           mlt_pass_report *report, char *why, size_t why_size)
+mlt_status mlt_pass_window(mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                           const mlt_pass_options *options, mlt_pass_report *report, char *why,
+                           size_t why_size)
 {
-    mlt_goal_pairs *pairs;
-    mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
-    if (status != MLT_OK)
-        return status;
     uint32_t *place = NULL;
+    mlt_status status = MLT_OK;
     if (!options->window)
         snprintf(report->text, sizeof report->text, "left alone: no window is set");
     else if (!pairs)
@@ -202,6 +200,5 @@ mlt_status mlt_pass_window(mlt_goal_program *program, const mlt_pass_options *op
                  "inserted %" PRIu64 " no-ops, one after %u actions", report->changed,
                  options->window);
     free(place);
-    mlt_goal_pairs_free(pairs);
     return status;
 }

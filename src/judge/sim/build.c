@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/compare.h"
 #include "base/memory.h"
-#include "goal/compare.h"
+#include "base/text.h"
 #include "judge/sim/sim_int.h"
 #include "os/os.h"
 
@@ -260,8 +261,7 @@ typedef struct ends {
 
 static void ends_add(ends *to, uint64_t flow, uint32_t number)
 {
-    MLT_ARRAY_WANT(to->list, to->count + 1, to->room);
-    to->list[to->count++] = (end){flow, number};
+    *MLT_ARRAY_ADD(to->list, to->count, to->room) = (end){flow, number};
 }
 
 static int compare_ends(const void *pa, const void *pb)
@@ -385,13 +385,12 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
         sim->first[r] = (uint32_t)count;
         count += program->rank[r].count;
         deps += program->rank[r].deps_count;
-        if (count > most || deps > UINT32_MAX) {
-            snprintf(why, why_size,
-                     "the program has more than %u actions or %u dependencies, the most that can "
-                     "be simulated",
-                     most, UINT32_MAX);
-            return MLT_ERR_INVALID;
-        }
+        if (count > most || deps > UINT32_MAX)
+            return mlt_text_wrong(
+                why, why_size,
+                "the program has more than %u actions or %u dependencies, the most that can "
+                "be simulated",
+                most, UINT32_MAX);
     }
     sim->first[program->ranks] = sim->count = (uint32_t)count;
     *edges = (uint32_t)deps;
@@ -431,9 +430,9 @@ mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why
         if (lonely != MLT_SIM_NONE) {
             mlt_goal_place place = mlt_sim_place(sim, lonely);
             char text[400];
-            snprintf(why, why_size, "%s is received by nobody",
-                     mlt_goal_describe(sim->program, place.rank, place.action, text, sizeof text));
-            return MLT_ERR_INVALID;
+            return mlt_text_wrong(
+                why, why_size, "%s is received by nobody",
+                mlt_goal_describe(sim->program, place.rank, place.action, text, sizeof text));
         }
         sim->fixed = !(options->by_arrival && equal);
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "judge/sim/sim_int.h"
 
 mlt_goal_place mlt_sim_place(const mlt_sim *sim, uint32_t number)
@@ -22,8 +23,7 @@ typedef struct trail {
 static void add_step(const mlt_sim *sim, trail *to, uint32_t action, mlt_sim_why why,
                      uint64_t start, uint64_t end)
 {
-    MLT_ARRAY_WANT(to->steps, to->count + 1, to->room);
-    to->steps[to->count++] = (mlt_sim_step){
+    *MLT_ARRAY_ADD(to->steps, to->count, to->room) = (mlt_sim_step){
         .place = mlt_sim_place(sim, action), .cause = why, .start_ps = start, .end_ps = end};
 }
 
@@ -158,7 +158,8 @@ static int needs(const mlt_sim *sim, uint32_t number, char *text, size_t size)
 void mlt_sim_deadlock(const mlt_sim *sim, char *why, size_t why_size)
 {
     uint32_t left = sim->count - sim->finished, told = 0;
-    int length = snprintf(why, why_size, "deadlock: %u of %u actions never end", left, sim->count);
+    mlt_text out = mlt_text_on(why, why_size);
+    mlt_text_add(&out, "deadlock: %u of %u actions never end", left, sim->count);
     // Whoever waits for another rank; if nobody does, dependencies go round within one.
     for (int round = 0; round < 2 && !told; round++)
         for (uint32_t a = 0; a < sim->count && told < NAMED; a++) {
@@ -167,11 +168,8 @@ void mlt_sim_deadlock(const mlt_sim *sim, char *why, size_t why_size)
                 continue;
             mlt_goal_place place = mlt_sim_place(sim, a);
             mlt_goal_describe(sim->program, place.rank, place.action, text, sizeof text);
-            if (length >= 0 && (size_t)length < why_size)
-                length += snprintf(why + length, why_size - (size_t)length, "%s %s waits for %s",
-                                   told ? ";" : ":", text, whom);
-            told++;
+            mlt_text_add(&out, "%s %s waits for %s", told++ ? ";" : ":", text, whom);
         }
-    if (left > told && length >= 0 && (size_t)length < why_size)
-        snprintf(why + length, why_size - (size_t)length, "; and %u more", left - told);
+    if (left > told)
+        mlt_text_add(&out, "; and %u more", left - told);
 }

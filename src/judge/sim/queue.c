@@ -8,11 +8,6 @@
 #include "base/memory.h"
 #include "goal/heap.h"
 
-void mlt_sim_queue_init(mlt_sim_queue *queue)
-{
-    memset(queue, 0, sizeof *queue);
-}
-
 void mlt_sim_queue_fini(mlt_sim_queue *queue)
 {
     for (int b = 0; b < 65; b++)

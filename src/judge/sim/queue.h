@@ -42,7 +42,6 @@ typedef struct mlt_sim_queue {
     size_t scratch_room;
 } mlt_sim_queue;
 
-void mlt_sim_queue_init(mlt_sim_queue *queue);
 void mlt_sim_queue_fini(mlt_sim_queue *queue);
 
 // The slow parts of the two below.

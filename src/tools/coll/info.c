@@ -313,7 +313,7 @@ static mlt_coll_question read_question(coll_info_asked *a)
     mlt_op op = MLT_OP_SUM;
     mlt_op_type type = MLT_OP_FLOAT64;
     a->user_op = a->op && strcmp(a->op, "user") == 0;
-    if (a->op && !a->user_op && (!mlt_source_function(a->op, &op, &type) || op == MLT_OP_COPY))
+    if (a->op && !a->user_op && (!mlt_goal_function(a->op, &op, &type) || op == MLT_OP_COPY))
         mlt_args_wrong(
             "option --op is '%s', but should be an operation such as sum or maxFloat64, or "
             "user",
@@ -411,10 +411,6 @@ void mlt_info_coll(const char *name)
     if (a->ranks) {
         mlt_coll_question q = read_question(a);
         coll_info_answer(a, &q);
-        mlt_coll_hosts_free((mlt_coll_hosts *)(uintptr_t)q.hosts);
     } else
         coll_info_list(a);
-    if (a->sources.rulebook)
-        a->sources.rulebook->free(a->sources.rulebook);
-    free(a->forced);
 }

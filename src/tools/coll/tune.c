@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "base/text.h"
 #include "coll/choice.h"
 #include "lua/rulebook.h"
 #include "os/os.h"
@@ -72,9 +73,9 @@ static void tune_add(mlt_tune_case *c, const mlt_coll_alg *alg, uint64_t segment
 {
     if (c->count == MLT_TUNE_CANDIDATES)
         return;
-    double *ns = mlt_take(c->sizes, sizeof *ns);
-    uint64_t *messages = mlt_take(c->sizes, sizeof *messages);
-    c->candidates[c->count++] = (mlt_tune_candidate){alg, segment, radix, ns, messages};
+    c->candidates[c->count++] =
+        (mlt_tune_candidate){alg, segment, radix, mlt_take(c->sizes, sizeof(double)),
+                             mlt_take(c->sizes, sizeof(uint64_t))};
 }
 
 static bool is_left_out(const mlt_coll_alg *alg)
@@ -88,9 +89,7 @@ static bool is_left_out(const mlt_coll_alg *alg)
 static void add_all(mlt_tune_case *c, const mlt_coll_alg *alg)
 {
     static const uint32_t radixes[] = {2, 4, 8};
-    if (alg->collective != c->collective)
-        return;
-    if (is_left_out(alg))
+    if (alg->collective != c->collective || is_left_out(alg))
         return;
     tune_add(c, alg, 0, 0);
     for (size_t i = 0; alg->uses_segment && i < tune_asked.segment_count; i++)
@@ -101,11 +100,12 @@ static void add_all(mlt_tune_case *c, const mlt_coll_alg *alg)
 
 static const char *tune_name_of(const mlt_tune_candidate *candidate, char text[TUNE_NAME_BYTES])
 {
-    int n = snprintf(text, TUNE_NAME_BYTES, "%s", candidate->alg->name);
+    mlt_text name = mlt_text_on(text, TUNE_NAME_BYTES);
+    mlt_text_add(&name, "%s", candidate->alg->name);
     if (candidate->segment)
-        snprintf(text + n, TUNE_NAME_BYTES - (size_t)n, " segment %" PRIu64, candidate->segment);
+        mlt_text_add(&name, " segment %" PRIu64, candidate->segment);
     if (candidate->radix)
-        snprintf(text + n, TUNE_NAME_BYTES - (size_t)n, " radix %" PRIu32, candidate->radix);
+        mlt_text_add(&name, " radix %" PRIu32, candidate->radix);
     return text;
 }
 
@@ -329,11 +329,6 @@ static void tune_one(mlt_collective collective, size_t which, mlt_progress *prog
         add_all(&c, rulebook->algs[i]);
     add_rules(&c);
     tune_case(&c, ranks_to, to);
-    for (uint32_t i = 0; i < c.count; i++) {
-        free(c.candidates[i].ns);
-        free(c.candidates[i].messages);
-    }
-    mlt_coll_hosts_free(c.hosts);
 }
 
 static void tune_all(FILE *to)

@@ -58,5 +58,5 @@ typedef struct mlt_tune_job {
 } mlt_tune_job;
 void mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job);
 
-// Asks a job of the case's ranks which host each of them is on: c->hosts, which the caller frees.
+// Asks a job of the case's ranks which host each of them is on: c->hosts, which stays.
 void mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job);

@@ -45,8 +45,7 @@ static uint32_t say_sizes(const mlt_tune_case *c, const mlt_tune_candidate *cand
                           const mlt_tune_job *job, char *text, size_t size)
 {
     uint32_t count = 0;
-    size_t n = 0;
-    text[0] = '\0';
+    mlt_text list = mlt_text_on(text, size);
     for (uint32_t s = 0; s < c->sizes; s++) {
         const char *reason;
         mlt_coll_question q = mlt_tune_question(
@@ -54,8 +53,7 @@ static uint32_t say_sizes(const mlt_tune_case *c, const mlt_tune_candidate *cand
         candidate->ns[s] = -1;
         if (!mlt_coll_suits(candidate->alg, &q, &reason))
             continue;
-        n += (size_t)snprintf(text + n, size - n, "%s%" PRIu64, count ? "," : "", c->bytes[s]);
-        count++;
+        mlt_text_add(&list, "%s%" PRIu64, count++ ? "," : "", c->bytes[s]);
     }
     return count;
 }
@@ -135,11 +133,7 @@ static mlt_coll_hosts *map_of(const places *p)
             number[r] = mlt_coll_dealt(r, p->ranks, hosts, in_turn);
     }
     mlt_coll_hosts *map = mlt_coll_hosts_new(p->ranks, number, hosts);
-    free(number);
-    if (map->hosts > 1)
-        return map;
-    mlt_coll_hosts_free(map);
-    return NULL;
+    return map->hosts > 1 ? map : NULL;
 }
 
 void mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job)
@@ -155,12 +149,10 @@ void mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job)
     begin_job(c, job, &mpirun, &argv, ranks);
     end_job(job, &mpirun, "where", "0", "0", &argv);
     mlt_mpirun_run("asking where ranks are", (char **)argv.items, hear_places, &p);
-    mlt_arg_texts_free(&argv);
     if (p.heard != c->ranks)
         mlt_args_failed("colltune told the hosts of %" PRIu32 " ranks of %" PRIu32, p.heard,
                         c->ranks);
     c->hosts = map_of(&p);
-    free(p.name);
 }
 
 // ---- measuring
@@ -170,28 +162,26 @@ static void measure_one(mlt_tune_case *c, uint32_t index, const mlt_tune_job *jo
 {
     mlt_tune_candidate *candidate = &c->candidates[index];
     hearing h = {c, candidate, 0, index};
-    char sizes[MLT_TUNE_SIZES * 24], ranks[NUMBER_BYTES], parameters[64] = "", budget[24];
+    char sizes[MLT_TUNE_SIZES * 24], ranks[NUMBER_BYTES], budget[24];
     uint32_t wanted = say_sizes(c, candidate, job, sizes, sizeof sizes);
     if (!wanted)
         return;
+    mlt_text text = {0};
+    mlt_text_add(&text, "%s=%s", mlt_collective_names[c->collective], candidate->alg->name);
     if (candidate->segment)
-        snprintf(parameters, sizeof parameters, ":segment=%" PRIu64, candidate->segment);
-    size_t n = strlen(parameters);
+        mlt_text_add(&text, ":segment=%" PRIu64, candidate->segment);
     if (candidate->radix)
-        snprintf(parameters + n, sizeof parameters - n, ":radix=%" PRIu32, candidate->radix);
-    char *force = mlt_text_of("%s=%s%s", mlt_collective_names[c->collective], candidate->alg->name,
-                              parameters);
+        mlt_text_add(&text, ":radix=%" PRIu32, candidate->radix);
+    const char *force = text.text;
     snprintf(budget, sizeof budget, "%" PRIu64, job->budget_ms);
     mlt_arg_texts argv = {NULL, 0};
     begin_job(c, job, mpirun, &argv, ranks);
     add_words(&argv, (const char *const[]){"--force", force}, 2);
     end_job(job, mpirun, mlt_collective_names[c->collective], sizes, budget, &argv);
     mlt_mpirun_run(force, (char **)argv.items, tune_measure_hear, &h);
-    mlt_arg_texts_free(&argv);
     if (h.heard != wanted)
         mlt_args_failed("colltune reported %" PRIu32 " of %" PRIu32 " times for %s", h.heard,
                         wanted, force);
-    free(force);
 }
 
 void mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job)

@@ -136,8 +136,7 @@ static void make_boxes(dag *d)
 
 static void add_edge(dag *d, uint32_t from, uint32_t to, edge_kind kind)
 {
-    MLT_ARRAY_WANT(d->edges, d->edges_count + 1, d->edges_room);
-    d->edges[d->edges_count++] = (edge){from, to, kind};
+    *MLT_ARRAY_ADD(d->edges, d->edges_count, d->edges_room) = (edge){from, to, kind};
 }
 
 static void make_edges(dag *d)
@@ -214,11 +213,6 @@ static void dag_make_rows(dag *d)
             }
         d->rows = row > d->rows ? row : d->rows;
     }
-    free(at);
-    free(next);
-    free(sources);
-    free(queue);
-    free(placed);
 }
 
 // Of many boxes that stand side by side in a lane some go below the others, in rows of their own: a
@@ -248,9 +242,6 @@ static void fold_rows(dag *d)
             begin[row + 1] += begin[row];
     }
     d->rows = begin[d->rows];
-    free(begin);
-    free(count);
-    free(placed);
 }
 
 // ---- slots: near what a box waits for
@@ -321,7 +312,6 @@ static void place_lane(dag *d, uint32_t i, const uint32_t *at, const uint32_t *b
         }
         place_row(d, &d->lanes[i], order + n, end - n);
     }
-    free(order);
 }
 
 // Rows stand further apart where many messages go between two of them.
@@ -334,7 +324,6 @@ static void make_gap(dag *d)
     d->gap = SMALLEST_GAP + (most > MESSAGE_GAP ? 2.5 * (most - MESSAGE_GAP) : 0);
     if (d->gap > LARGEST_GAP)
         d->gap = LARGEST_GAP;
-    free(messages);
 }
 
 static void make_places(dag *d)
@@ -363,8 +352,6 @@ static void make_places(dag *d)
         }
         x += l->width + LANE_GAP;
     }
-    free(at);
-    free(before);
 }
 
 // ---- drawing
@@ -494,8 +481,4 @@ void mlt_draw_dag(const mlt_drawing *drawing, FILE *to)
         draw_box(&d, to, b);
     dag_draw_legend(&d, to, bottom + 26);
     mlt_svg_end(to);
-    free(d.boxes);
-    free(d.first);
-    free(d.edges);
-    free(d.lanes);
 }

@@ -10,7 +10,7 @@
 #include "goal/program.h"
 #include "judge/sim/sim.h"
 
-enum { MLT_DRAW_LABEL_BYTES = 64, MLT_DRAW_TEXT_BYTES = 512 };
+enum { MLT_DRAW_TEXT_BYTES = 512 };
 
 typedef struct mlt_drawing {
     const mlt_goal_program *program;

@@ -28,16 +28,14 @@ enum {
 
 mlt_scene_box *mlt_scene_add_box(mlt_scene *s)
 {
-    MLT_ARRAY_WANT(s->boxes, s->box_count + 1, s->box_room);
-    mlt_scene_box *b = &s->boxes[s->box_count++];
+    mlt_scene_box *b = MLT_ARRAY_ADD(s->boxes, s->box_count, s->box_room);
     *b = (mlt_scene_box){.group = s->box_count - 1};
     return b;
 }
 
 mlt_scene_link *mlt_scene_add_link(mlt_scene *s, uint32_t from, uint32_t to)
 {
-    MLT_ARRAY_WANT(s->links, s->link_count + 1, s->link_room);
-    mlt_scene_link *l = &s->links[s->link_count++];
+    mlt_scene_link *l = MLT_ARRAY_ADD(s->links, s->link_count, s->link_room);
     *l = (mlt_scene_link){.from = from, .to = to, .heat = -1, .thickness = 1.3};
     return l;
 }
@@ -92,11 +90,6 @@ static void find_back(mlt_scene *s)
         into[*count] = from->group;
         onto[(*count)++] = to->group;
     }
-    free(g.from);
-    free(g.to);
-    free(g.seen);
-    free(back_from);
-    free(back_to);
 }
 
 // The first box of the same instance: parts of a reduction have one. [box_count]
@@ -163,9 +156,6 @@ static void find_columns(mlt_scene *s)
     for (uint32_t i = 0; i < s->box_count; i++)
         if (!fed[i] && nearest[i] != UINT32_MAX && s->boxes[i].kind != MLT_FLOW_REDUCE)
             s->boxes[i].column = nearest[i] - 1;
-    free(nearest);
-    free(fed);
-    free(leader);
     for (uint32_t i = 0; i < s->box_count; i++)
         if (s->boxes[i].column >= s->columns)
             s->columns = s->boxes[i].column + 1;
@@ -254,7 +244,6 @@ static void size_boxes(mlt_scene *s)
     for (uint32_t i = 0; i < s->box_count; i++)
         if (s->boxes[i].group < groups)
             s->boxes[i].width = widest[s->boxes[i].group];
-    free(widest);
 }
 
 static void split_long(mlt_scene *s)
@@ -452,7 +441,6 @@ static void keep_best(layout *l)
     memcpy(l->order, best, bytes);
     for (uint32_t c = 0; c < s->columns; c++)
         number_column(l, c);
-    free(best);
 }
 
 static void find_order(layout *l)
@@ -469,7 +457,6 @@ static void find_order(layout *l)
     uint32_t *fill = mlt_take(s->columns + 1, sizeof *fill);
     for (uint32_t b = 0; b < s->box_count; b++)
         l->order[l->first[s->boxes[b].column] + fill[s->boxes[b].column]++] = b;
-    free(fill);
     for (uint32_t c = 0; c < s->columns; c++) {
         number_column(l, c);
         qsort_r(l->order + l->first[c], l->first[c + 1] - l->first[c], sizeof *l->order, by_want,
@@ -550,9 +537,6 @@ static void settle(layout *l, uint32_t from, uint32_t to)
             double y = mean[k] < low ? low : mean[k] > high ? high : mean[k];
             s->boxes[l->order[from + i]].y = y + offset[i];
         }
-    free(mean);
-    free(offset);
-    free(size);
 }
 
 // side -1: neighbours to the left count, 1: to the right, 0: both.

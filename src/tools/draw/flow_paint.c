@@ -419,6 +419,5 @@ void mlt_scene_paint(const mlt_scene *s, FILE *to)
     for (uint32_t i = 0; i < s->real_count; i++)
         paint_box(to, &s->boxes[i]);
     fwrite(memory, 1, bytes, to);
-    free(memory);
     mlt_svg_end(to);
 }

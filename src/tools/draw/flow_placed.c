@@ -16,7 +16,6 @@ void mlt_flow_plan_rounds(const mlt_flow_reduction *r, uint32_t *round)
         round[i] = (at[e.from] > at[e.to] ? at[e.from] : at[e.to]) + 1;
         at[e.from] = at[e.to] = round[i];
     }
-    free(at);
 }
 
 static void add_bands(const mlt_flow_lowered *l, mlt_scene *s)
@@ -118,7 +117,6 @@ static void add_schedules(const mlt_flow_lowered *l, mlt_scene *s)
                                                        : "tells",
                      r->worker[edge.to]);
         }
-        free(round);
     }
 }
 
@@ -132,6 +130,4 @@ void mlt_scene_of_tasks(const mlt_flow_lowered *l, const mlt_flow_heat *heat, ml
     if (heat)
         mlt_flow_heat_apply(s, warmth, known);
     add_schedules(l, s);
-    free(warmth);
-    free(known);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "tools/draw/flow.h"
 #include "tools/flow/print.h"
@@ -52,10 +53,8 @@ bool mlt_scene_has_named(const flow_module *module)
 static void describe(const mlt_flow_vector *v, mlt_scene_box *b)
 {
     const char *name = v->kind == MLT_FLOW_MODULE ? v->module->name : mlt_flow_kind_name(v->kind);
-    if (v->kind == MLT_FLOW_REDUCE && v->op)
-        snprintf(b->note, sizeof b->note, "%s", v->op->name);
-    else
-        snprintf(b->note, sizeof b->note, "%s", name);
+    bool op = v->kind == MLT_FLOW_REDUCE && v->op;
+    snprintf(b->note, sizeof b->note, "%s", op ? v->op->name : name);
     snprintf(b->tip, sizeof b->tip, "%s: %s%s%s%s, line %d", b->title, name, v->op ? " (" : "",
              v->op ? v->op->name : "", v->op ? ")" : "", v->line);
 }
@@ -108,16 +107,11 @@ static void end_label(const making *m, const mlt_flow_vector *v, uint16_t queue,
 static size_t distinct(uint32_t *index, size_t count)
 {
     size_t n = 0;
+    qsort(index, count, sizeof *index, mlt_compare_ascending32);
     for (size_t i = 0; i < count; i++)
         if (n == 0 || index[n - 1] != index[i])
             index[n++] = index[i];
     return n;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
 }
 
 typedef struct bundle { // edges that are one link
@@ -129,15 +123,8 @@ typedef struct bundle { // edges that are one link
 static int flow_written_by_ends(const void *a, const void *b)
 {
     const bundle *x = a, *y = b;
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    if (x->to != y->to)
-        return x->to < y->to ? -1 : 1;
-    if (x->out != y->out)
-        return x->out < y->out ? -1 : 1;
-    if (x->in != y->in)
-        return x->in < y->in ? -1 : 1;
-    return x->edge < y->edge ? -1 : x->edge > y->edge;
+    return mlt_compare_words((uint64_t[]){x->from, x->to, x->out, x->in, x->edge},
+                             (uint64_t[]){y->from, y->to, y->out, y->in, y->edge}, 5);
 }
 
 static bool same_link(const bundle *x, const bundle *y)
@@ -164,14 +151,11 @@ static void fill_link(making *m, mlt_scene_link *l, const bundle *some, size_t c
     char out[48], in[48], lines[64];
     for (size_t i = 0; i < count; i++)
         index[i] = g->edges[some[i].edge].from - from->first;
-    qsort(index, count, sizeof *index, ascending);
     end_label(m, from, e->out, false, index, distinct(index, count), l->out_label,
               sizeof l->out_label);
     for (size_t i = 0; i < count; i++)
         index[i] = g->edges[some[i].edge].to - to->first;
-    qsort(index, count, sizeof *index, ascending);
     end_label(m, to, e->in, true, index, distinct(index, count), l->in_label, sizeof l->in_label);
-    free(index);
     l->ahead = l->from == l->to;
     for (size_t i = 0; i < count && l->ahead; i++)
         l->ahead = g->edges[some[i].edge].from < g->edges[some[i].edge].to;
@@ -230,10 +214,6 @@ static void add_links(making *m, const mlt_flow_heat *heat)
     }
     if (heat)
         mlt_flow_heat_apply(m->s, warmth, known);
-    free(warmth);
-    free(known);
-    free(all);
-    free(start);
 }
 
 void mlt_scene_of_graph(const mlt_flow_graph *graph, uint32_t expand, const mlt_flow_heat *heat,
@@ -242,5 +222,4 @@ void mlt_scene_of_graph(const mlt_flow_graph *graph, uint32_t expand, const mlt_
     making m = {graph, expand, scene, mlt_take(graph->vector_count + 1, sizeof *m.box_of)};
     flow_written_add_boxes(&m);
     add_links(&m, heat);
-    free(m.box_of);
 }

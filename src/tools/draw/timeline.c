@@ -334,6 +334,4 @@ void mlt_draw_timeline(const mlt_drawing *drawing, FILE *to)
     fprintf(to, "</g>\n");
     timeline_draw_legend(&t, to, bottom + 26);
     mlt_svg_end(to);
-    free(t.row);
-    free(t.hot);
 }

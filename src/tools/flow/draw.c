@@ -7,13 +7,13 @@
 #include "tools/commands.h"
 #include "tools/draw/flow.h"
 #include "tools/flow/input.h"
-#include "tools/flow/print.h"
 #include "tools/flow/site.h"
 #include "tools/goal/sink.h"
+#include "tools/goal/source.h"
 
 static struct {
     const char *out, *report;
-    bool placed, text, keep_all;
+    bool placed, keep_all;
     uint64_t expand;
 } flow_draw_asked = {.expand = 16};
 
@@ -34,12 +34,6 @@ static uint64_t box_count(const mlt_flow_graph *g, uint64_t expand)
     for (uint32_t v = 0; v < g->vector_count; v++)
         boxes += g->vectors[v].count > expand ? 1 : g->vectors[v].count;
     return boxes;
-}
-
-static mlt_flow_heat *read_report(void)
-{
-    const char *path = flow_draw_asked.report;
-    return path ? mlt_flow_heat_read(path, mlt_flow_input_text(path)) : NULL;
 }
 
 static void draw_written(const mlt_flow_graph *g, const mlt_flow_heat *heat, mlt_scene *scene)
@@ -89,15 +83,11 @@ static int flow_draw_run(const mlt_arg_texts *words)
                                     mlt_args_given(MLT_ARG_LIST(mlt_flow_site_args),
                                                    "workers nfg hostfile reproducible unbalanced")))
         mlt_args_wrong("-n, -nfg, --hostfile and --keep-all are for --placed");
-    if (flow_draw_asked.text && (flow_draw_asked.placed || flow_draw_asked.report))
-        mlt_args_wrong("--text is the graph as written; millet flow place tells the rest as text");
     mlt_flow_input input = mlt_flow_input_read(words->items[0]);
-    mlt_flow_heat *heat = read_report();
+    const char *report = flow_draw_asked.report;
+    mlt_flow_heat *heat = report ? mlt_flow_heat_read(report, mlt_source_text(report)) : NULL;
     mlt_sink sink = mlt_sink_open(flow_draw_asked.out);
-    if (flow_draw_asked.text)
-        mlt_flow_print(input.graph, sink.to);
-    else
-        flow_draw(&input, heat, sink.to);
+    flow_draw(&input, heat, sink.to);
     mlt_sink_close(&sink);
     return MLT_EXIT_FINE;
 }
@@ -116,8 +106,6 @@ static mlt_arg flow_draw_args[] = {
     {"colour", 0, MLT_ARG_TEXT, &flow_draw_asked.report, "REPORT",
      .help = "colour it by the report of a run, which the setting flow_report asks for"},
     {"color", 0, MLT_ARG_TEXT, &flow_draw_asked.report, "REPORT", .help = NULL},
-    {"text", 0, MLT_ARG_FLAG, &flow_draw_asked.text, NULL,
-     .help = "print a list instead of a drawing"},
 };
 
 const mlt_command mlt_flow_draw_command = {

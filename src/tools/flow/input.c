@@ -88,17 +88,6 @@ mlt_flow_input mlt_flow_input_read(const char *path)
     return in;
 }
 
-char *mlt_flow_input_text(const char *path)
-{
-    if (!path)
-        return NULL;
-    mlt_source_file bytes = mlt_source_file_read(path);
-    char *text = mlt_take(1, bytes.size + 1);
-    memcpy(text, bytes.bytes, bytes.size);
-    mlt_source_file_drop(&bytes);
-    return text;
-}
-
 char *mlt_flow_stem(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -30,9 +30,6 @@ extern mlt_arg_texts mlt_flow_defines;
 // end the command.
 mlt_flow_input mlt_flow_input_read(const char *path);
 
-// The text of a file, with a 0 after it; path NULL: NULL.
-char *mlt_flow_input_text(const char *path);
-
 // "app" of "dir/app.flow"; the folder "dir", or ".".
 char *mlt_flow_stem(const char *path);
 char *mlt_flow_folder(const char *path);

@@ -46,7 +46,6 @@ static bool is_there(const char *path, const char *text, size_t size)
         return false;
     char *old = mlt_take(1, size + 1);
     bool same = fread(old, 1, size + 1, f) == size && memcmp(old, text, size) == 0;
-    free(old);
     fclose(f);
     return same;
 }
@@ -236,7 +235,7 @@ static void compile(const mlt_flow_input *input, const mlt_arg_texts *argv)
 void mlt_flow_make_program(const mlt_flow_make *make)
 {
     mlt_flow_input input = mlt_flow_input_read(make->path);
-    char mpicc[PATH_MAX], *hosts = mlt_flow_input_text(make->hostfile);
+    char mpicc[PATH_MAX], *hosts = mlt_source_text(make->hostfile);
     const char *folder = make->keep ? make->keep : mlt_flow_temporary();
     char *stem = mlt_flow_stem(make->path), *beside = mlt_flow_folder(make->path);
     char *program = make_join(folder, stem, ".flow.c");

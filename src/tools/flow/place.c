@@ -30,7 +30,6 @@ static by_place sort_by_place(const mlt_flow_graph *g, const mlt_flow_placing *p
     for (uint32_t n = g->node_count; n-- > 0;)
         if (mlt_flow_vector_of(g, n)->kind == MLT_FLOW_MODULE)
             b.nodes[--at[placing->place_of[n]]] = n;
-    free(at);
     return b;
 }
 
@@ -48,7 +47,6 @@ static void print_rank(const mlt_flow_graph *g, uint32_t rank, const uint32_t *n
         printf(" %s%s", mlt_flow_range(v, index, n, text, sizeof text), i < count ? "," : "");
     }
     printf("\n");
-    free(index);
 }
 
 static void print_places(const mlt_flow_graph *g, const mlt_flow_site *site)
@@ -72,8 +70,6 @@ static void print_places(const mlt_flow_graph *g, const mlt_flow_site *site)
     }
     if (idle)
         printf("%" PRIu32 " rank%s no instance\n", idle, idle == 1 ? " has" : "s have");
-    free(b.first);
-    free(b.nodes);
 }
 
 static void print_reductions(const mlt_flow_lowered *l)
@@ -104,7 +100,6 @@ static void print_reductions(const mlt_flow_lowered *l)
                 }
             printf("\n");
         }
-        free(round);
     }
 }
 
@@ -138,8 +133,6 @@ static void print_busiest(const mlt_flow_lowered *l, uint32_t workers)
     if (most)
         printf("busiest worker: %" PRIu32 ", %" PRIu32 " in and %" PRIu32 " out\n", busiest,
                in[busiest], out[busiest]);
-    free(in);
-    free(out);
 }
 
 static void print_all(const mlt_flow_graph *g, const mlt_flow_site *site)

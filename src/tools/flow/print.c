@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 
 enum { FLOW_PRINT_NAME_BYTES = 200, MOST_RANGES = 6 };
 
@@ -17,23 +18,20 @@ const char *mlt_flow_range(const mlt_flow_vector *v, const uint32_t *index, size
         snprintf(text, size, "%s", v->name);
         return text;
     }
-    int at = snprintf(text, size, "%s[", v->name), ranges = 0;
-    for (size_t i = 0; i < count && at < (int)size; ranges++) {
-        size_t n = 1;
-        while (i + n < count && index[i + n] == index[i] + n)
+    mlt_text out = mlt_text_on(text, size);
+    mlt_text_add(&out, "%s[", v->name);
+    for (size_t i = 0, n, ranges = 0; i < count; i += n, ranges++) {
+        for (n = 1; i + n < count && index[i + n] == index[i] + n;)
             n++;
         if (ranges == MOST_RANGES) {
-            at += snprintf(text + at, size - (size_t)at, ",...,%" PRIu32, index[count - 1]);
+            mlt_text_add(&out, ",...,%" PRIu32, index[count - 1]);
             break;
         }
-        at += snprintf(text + at, size - (size_t)at, "%s%" PRIu32, i ? "," : "", index[i]);
-        if (n > 1 && at < (int)size)
-            at += snprintf(text + at, size - (size_t)at, "%s%" PRIu32, n > 2 ? ".." : ",",
-                           index[i + n - 1]);
-        i += n;
+        mlt_text_add(&out, "%s%" PRIu32, i ? "," : "", index[i]);
+        if (n > 1)
+            mlt_text_add(&out, "%s%" PRIu32, n > 2 ? ".." : ",", index[i + n - 1]);
     }
-    if (at < (int)size)
-        snprintf(text + at, size - (size_t)at, "]");
+    mlt_text_add(&out, "]");
     return text;
 }
 
@@ -136,7 +134,6 @@ static void print_wires(const mlt_flow_graph *g, FILE *to)
         fprintf(to, ")\n");
         i += n;
     }
-    free(index);
 }
 
 void mlt_flow_print(const mlt_flow_graph *graph, FILE *to)

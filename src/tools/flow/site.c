@@ -2,6 +2,7 @@
 #include "tools/flow/site.h"
 
 #include "tools/flow/input.h"
+#include "tools/goal/source.h"
 
 mlt_flow_site_options mlt_flow_site_asked = {.workers = 1, .fine = 1};
 mlt_arg mlt_flow_site_args[MLT_FLOW_SITE_ARGS] = {
@@ -21,7 +22,7 @@ mlt_arg mlt_flow_site_args[MLT_FLOW_SITE_ARGS] = {
 mlt_flow_site mlt_flow_site_make(const mlt_flow_graph *graph, const char *path, bool keep)
 {
     const mlt_flow_site_options *o = &mlt_flow_site_asked;
-    mlt_flow_site out = {.hosts = mlt_flow_input_text(o->hostfile)};
+    mlt_flow_site out = {.hosts = mlt_source_text(o->hostfile)};
     if (o->workers * o->fine > UINT32_MAX / 2)
         mlt_args_wrong("-n and -nfg together are more ranks than there can be");
     out.sites =

@@ -52,7 +52,6 @@ static void assemble(const mlt_goal_program *program)
     mlt_sink_close(&sink);
     if (file && end >= 0)
         asm_summary(program, (uint64_t)end);
-    free(bytes);
 }
 
 static int asm_run(const mlt_arg_texts *words)

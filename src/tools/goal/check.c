@@ -28,9 +28,7 @@ static int check_run(const mlt_arg_texts *words)
     mlt_goal_verdict *verdict = mlt_goal_check(source->program, &options);
     mlt_progress_end(&progress);
     mlt_goal_verdict_print(verdict, stdout);
-    int code = mlt_goal_verdict_ok(verdict) ? MLT_EXIT_FINE : MLT_EXIT_FOUND;
-    mlt_goal_verdict_free(verdict);
-    return code;
+    return mlt_goal_verdict_ok(verdict) ? MLT_EXIT_FINE : MLT_EXIT_FOUND;
 }
 
 static mlt_arg check_args[] = {

@@ -62,7 +62,6 @@ static void layout_rank(FILE *to, const mlt_goal_sched *sched)
     const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act))
         layout_action(to, names, sched, act);
-    mlt_goal_program_free(names);
 }
 
 static void print_layout(const char *path)
@@ -82,8 +81,6 @@ static void print_layout(const char *path)
         mlt_goal_sched_free(sched);
     }
     mlt_sink_close(&sink);
-    mlt_goal_image_free(image);
-    mlt_source_file_drop(&file);
 }
 
 static int dis_run(const mlt_arg_texts *words)

@@ -83,7 +83,7 @@ static void read_window(mlt_drawing *d)
     d->to_ps = to < 0 || to > total ? UINT64_MAX : (uint64_t)(to * 1000);
 }
 
-// The host of each rank; the caller frees it. The simulation has tried that all have their places.
+// The host of each rank. The simulation has tried that all have their places.
 static uint32_t *goal_draw_hosts_of(const mlt_cluster *cluster, uint32_t ranks)
 {
     uint32_t *host = mlt_take(ranks, sizeof *host);
@@ -97,23 +97,20 @@ static void goal_draw(const mlt_source *source)
 {
     char title[192], some[64] = "", count[MLT_NUMBER_BYTES];
     bool timeline = goal_draw_asked.timeline;
-    uint32_t *host = NULL;
     mlt_drawing d = {.program = source->program, .title = title};
     read_range(&d);
     too_many_ranks(&d);
     mlt_loggops machine = mlt_machine_read();
     mlt_cluster *cluster = mlt_machine_read_cluster();
-    mlt_sim_result *sim =
-        timeline ? mlt_machine_simulate(source, &machine, cluster, true, true) : NULL;
-    mlt_goal_pairs *pairs = mlt_goal_pairs_new(source->program);
+    if (timeline)
+        d.sim = mlt_machine_simulate(source, &machine, cluster, true, true);
+    d.pairs = mlt_goal_pairs_new(source->program);
     d.machine = &machine;
     if (cluster) {
-        d.host = host = goal_draw_hosts_of(cluster, source->program->ranks);
+        d.host = goal_draw_hosts_of(cluster, source->program->ranks);
         d.machine = &cluster->between;
         d.within = &cluster->within;
     }
-    d.pairs = pairs;
-    d.sim = sim;
     if (timeline)
         read_window(&d);
     too_many_actions(&d);
@@ -127,9 +124,6 @@ static void goal_draw(const mlt_source *source)
     else
         mlt_draw_dag(&d, sink.to);
     mlt_sink_close(&sink);
-    mlt_goal_pairs_free(pairs);
-    mlt_sim_result_free(sim);
-    free(host);
 }
 
 static int goal_draw_run(const mlt_arg_texts *words)

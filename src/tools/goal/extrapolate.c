@@ -117,9 +117,6 @@ static account write_program(const mlt_grow *pattern, uint32_t ranks, mlt_goal_d
             mlt_progress_step(&progress, (double)r / ranks);
     }
     mlt_progress_end(&progress);
-    mlt_goal_program_free(empty);
-    free(one.actions);
-    free(one.deps);
     return sums;
 }
 
@@ -178,13 +175,10 @@ static int extrapolate_run(const mlt_arg_texts *files)
         mlt_source_read(files->items[i], NULL, &source);
         patterns[i] = extrapolate_find(&source);
         dialect = mlt_source_is_loggopsim(&source) ? MLT_GOAL_LOGGOPSIM : MLT_GOAL_PAPER;
-        mlt_source_free(&source);
+        mlt_goal_program_free(source.program);
     }
     extrapolate_join(patterns, files->count);
     extrapolate_write_out(patterns[0], dialect);
-    for (size_t i = 0; i < files->count; i++)
-        mlt_grow_free(patterns[i]);
-    free(patterns);
     return MLT_EXIT_FINE;
 }
 

@@ -24,7 +24,6 @@ static void may_replace(const char *path, const mlt_source *source)
     mlt_source_file file = mlt_source_file_read(path);
     if (mlt_goal_has_comments(file.bytes, file.size))
         mlt_args_failed("'%s' has comments, which are not kept; use -o and another file", path);
-    mlt_source_file_drop(&file);
 }
 
 static void fmt_prepare(void)

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "tools/progress.h"
 
-enum { WHERE_BYTES = 512, LONGEST_FILE = 1 << 16 };
+enum { WHERE_BYTES = 512 };
 
 const char *mlt_machine_params, *mlt_machine_file;
 static mlt_loggops machine_asked;
@@ -90,25 +90,11 @@ void mlt_machine_parse(const char *name, const char *text, mlt_loggops *out)
         mlt_args_failed("'%s' has no parameter: lines such as 'L 2500' are expected", name);
 }
 
-static void machine_read_file(const char *path, mlt_loggops *out)
-{
-    FILE *file = fopen(path, "r");
-    char *text = mlt_take(1, LONGEST_FILE);
-    size_t size = file ? fread(text, 1, LONGEST_FILE - 1, file) : 0;
-    if (!file || ferror(file))
-        mlt_args_failed("'%s' cannot be read: %s", path, strerror(errno));
-    if (size == LONGEST_FILE - 1 || strlen(text) != size)
-        mlt_args_failed("'%s' is no file of parameters: lines such as 'L 2500' are expected", path);
-    mlt_machine_parse(path, text, out);
-    free(text);
-    fclose(file);
-}
-
 mlt_loggops mlt_machine_read(void)
 {
     mlt_loggops out = mlt_loggops_default;
     if (mlt_machine_params)
-        machine_read_file(mlt_machine_params, &out);
+        mlt_machine_parse(mlt_machine_params, mlt_source_text(mlt_machine_params), &out);
     for (const mlt_arg *p = parameters_begin; p < parameters_end; p++)
         if (p->given)
             memcpy(field(&out, p), p->value, sizeof(double)); // all have as many bytes
@@ -127,7 +113,6 @@ mlt_cluster *mlt_machine_read_cluster(void)
     mlt_source_file file = mlt_source_file_read(mlt_machine_file);
     mlt_args_must(
         mlt_cluster_read(mlt_machine_file, file.bytes, file.size, &cluster, MLT_ARGS_WHY));
-    mlt_source_file_drop(&file);
     return cluster;
 }
 

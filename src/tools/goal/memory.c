@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "tools/args.h"
 
@@ -99,15 +100,9 @@ void mlt_memory_fill(mlt_fill fill, uint32_t rank, uint32_t buf, mlt_op_type typ
 
 // ---- what is touched
 
-static int by_from(const void *a, const void *b)
-{
-    const mlt_fill_range *x = a, *y = b;
-    return (x->from > y->from) - (x->from < y->from);
-}
-
 static size_t joined(mlt_fill_range *ranges, size_t count)
 {
-    qsort(ranges, count, sizeof *ranges, by_from);
+    qsort(ranges, count, sizeof *ranges, mlt_compare_ascending);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (kept && ranges[i].from <= ranges[kept - 1].to) {

@@ -87,7 +87,6 @@ static void verify(const mlt_goal_program *program, const mlt_goal_spec *spec, c
     if (!opt_asked.quiet)
         fprintf(stderr, "%-12s %s, %s\n", "verify", when,
                 spec ? "the result is right" : "nothing is wrong (no result was named)");
-    mlt_goal_verdict_free(verdict);
 }
 
 static void run_passes(const bool *on, mlt_goal_program *program)
@@ -99,8 +98,8 @@ static void run_passes(const bool *on, mlt_goal_program *program)
     for (int i = 0; i < mlt_passes_count; i++) {
         if (!on[i])
             continue;
-        mlt_pass_report report = {.changed = 0};
-        if (mlt_passes[i].run(program, &options, &report, MLT_ARGS_WHY) != MLT_OK)
+        mlt_pass_report report;
+        if (mlt_pass_run(&mlt_passes[i], program, &options, &report, MLT_ARGS_WHY) != MLT_OK)
             mlt_args_failed("pass %s: %s", mlt_passes[i].name, mlt_args_why);
         if (!opt_asked.quiet)
             fprintf(stderr, "%-12s %s\n", mlt_passes[i].name,
@@ -135,7 +134,6 @@ static int opt_run(const mlt_arg_texts *words)
     run_passes(on, source->program);
     verify(source->program, spec, "after the passes");
     mlt_print_program(source);
-    free(on);
     return MLT_EXIT_FINE;
 }
 

@@ -40,13 +40,6 @@ static const char *result_given(const char *names)
     return mlt_args_given(MLT_ARG_LIST(mlt_result_args), names);
 }
 
-// An option that says what the result is, where nothing asks for a result.
-static const char *lost_option(void)
-{
-    const char *lost = result_given("in out size user-op commutes");
-    return lost ? lost : mlt_source_given("op root in-place blocks");
-}
-
 // An option that says nothing about that operation: it is refused, not ignored.
 static const char *idle_option(const mlt_source *source)
 {
@@ -90,7 +83,7 @@ static mlt_goal_spec read_is(const mlt_source *source)
         mlt_args_wrong(
             "--is %s needs the operation: --op sumInt32, or --user-op N for a function of yours",
             name);
-    else if (!mlt_source_function(from->op, &spec.op, &spec.type) || spec.type == MLT_OP_TYPES ||
+    else if (!mlt_goal_function(from->op, &spec.op, &spec.type) || spec.type == MLT_OP_TYPES ||
              spec.op == MLT_OP_COPY)
         mlt_args_wrong(
             "option --op is '%s', but should be an operation with its type, such as sumInt32",
@@ -103,8 +96,10 @@ const mlt_goal_spec *mlt_result_read(const mlt_source *source)
 {
     static mlt_goal_spec spec;
     uint32_t ranks = source->program->ranks;
-    const char *lost = lost_option();
     if (result_asked.is < 0 && source->form != MLT_SOURCE_ALG) {
+        // What says how the result is, where nothing asks for a result.
+        const char *lost = result_given("in out size user-op commutes");
+        lost = lost ? lost : mlt_source_given("op root in-place blocks");
         if (lost)
             mlt_args_wrong("--%s describes the result, so it needs --is", lost);
         return NULL;

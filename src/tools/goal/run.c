@@ -127,7 +127,6 @@ static void read_input(uint32_t rank, const char *name, char *to, uint64_t size)
                             path, file.size, (int)length, text, rank, size);
         memcpy(to, file.bytes, size);
         mlt_source_file_drop(&file);
-        free(path);
         return;
     }
 }
@@ -165,7 +164,6 @@ static void put_buffers(job *j, uint32_t rank)
     j->record[rank].times = put_zeros(j, run_asked.repeat * sizeof(double));
     j->records[rank] = run_put(j, &j->record[rank], sizeof j->record[rank]);
     fwrite(out, sizeof *out, j->count[rank], j->file);
-    free(out);
 }
 
 static void make_file(job *j)
@@ -187,8 +185,6 @@ static void make_file(job *j)
         j->record[r].text = put_text(j, &alone, r);
         put_buffers(j, r);
     }
-    if (alone.rank != j->program->rank)
-        free(alone.rank);
     if (fseek(j->file, sizeof head, SEEK_SET) != 0 ||
         fwrite(j->records, sizeof *j->records, j->ranks, j->file) != j->ranks ||
         fflush(j->file) != 0 || ferror(j->file) || fseek(j->file, 0, SEEK_END) != 0 ||
@@ -255,7 +251,6 @@ static void start_mpirun(const job *j)
     mlt_arg_texts_add(&argv, mpirun.ranks);
     mlt_arg_texts_add(&argv, file);
     mlt_mpirun_run("the run", (char **)argv.items, NULL, NULL);
-    mlt_arg_texts_free(&argv);
 }
 
 // ---- what came back
@@ -289,7 +284,6 @@ static void show_piece(const job *j, uint32_t rank, const piece *p)
         }
         putchar('\n');
     }
-    free(ranges);
 }
 
 // How an action without a label is called: by what it does, and its number.
@@ -344,7 +338,6 @@ static void show_times(const job *j)
            mlt_number(text[0], repeat), mlt_time(text[1], (uint64_t)(worst[0] * 1e9)),
            mlt_time(text[2], (uint64_t)(worst[repeat / 2] * 1e9)),
            mlt_time(text[3], (uint64_t)(sum / (double)repeat * 1e9)));
-    free(worst);
 }
 
 static void run_show(const job *j)
@@ -395,7 +388,7 @@ static int by_tag(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// All tags of messages, each once, ascending. The caller frees them.
+// All tags of messages, each once, ascending.
 static int32_t *all_tags(const mlt_goal_program *program, size_t *count)
 {
     size_t n = 0, room = 0;
@@ -403,10 +396,8 @@ static int32_t *all_tags(const mlt_goal_program *program, size_t *count)
     for (uint32_t r = 0; r < program->ranks; r++)
         for (uint32_t i = 0; i < program->rank[r].count; i++) {
             const mlt_goal_action *action = &program->rank[r].actions[i];
-            if (!mlt_goal_is_message(action))
-                continue;
-            MLT_ARRAY_WANT(tags, n + 1, room);
-            tags[n++] = action->tag;
+            if (mlt_goal_is_message(action))
+                *MLT_ARRAY_ADD(tags, n, room) = action->tag;
         }
     MLT_ARRAY_SORT(tags, n, by_tag);
     *count = 0;
@@ -430,7 +421,6 @@ static void number_tags(mlt_goal_program *program)
             int32_t *at = bsearch(&action->tag, tags, count, sizeof *tags, by_tag);
             action->tag = (int32_t)(at - tags);
         }
-    free(tags);
 }
 
 // Receives with any tag: where a rank has no others, tags of messages to it mean nothing, and are
@@ -456,7 +446,6 @@ static void settle_tags(mlt_goal_program *program)
             if (mlt_goal_is_message(action) && any[recv ? r : (uint32_t)action->peer])
                 action->tag = 0;
         }
-    free(any);
 }
 
 // The type of what no operation of a rank uses: that of all operations of the program, if they
@@ -524,13 +513,6 @@ static void goal_run_program(mlt_goal_program *program)
     make_file(&j);
     start_mpirun(&j);
     run_show(&j);
-    for (uint32_t r = 0; r < ranks; r++)
-        free(j.pieces[r]);
-    free(j.records);
-    free(j.record);
-    free(j.pieces);
-    free(j.count);
-    fclose(j.file);
 }
 
 static int run_run(const mlt_arg_texts *words)

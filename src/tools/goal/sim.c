@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "goal/text/text.h"
@@ -57,12 +58,6 @@ static uint64_t ideal_ps(const mlt_source *source)
 }
 
 // ---- the report of one
-
-static int sim_by_time(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
 
 // When ranks end: a line for each of some equal parts of the time between first and last.
 static void sim_print_histogram(const mlt_sim_result *result, uint64_t least, uint64_t most)
@@ -121,9 +116,8 @@ static void print_times(const mlt_sim_result *result, bool all)
     }
     uint64_t *sorted = mlt_take(result->ranks, sizeof *sorted);
     memcpy(sorted, result->rank_end_ps, result->ranks * sizeof *sorted);
-    qsort(sorted, result->ranks, sizeof *sorted, sim_by_time);
+    qsort(sorted, result->ranks, sizeof *sorted, mlt_compare_ascending);
     uint64_t median = sorted[result->ranks / 2];
-    free(sorted);
     printf("  ranks end  first %s, median %s, mean %s\n", sim_time_text(text[0], least),
            sim_time_text(text[1], median), sim_time_text(text[2], (uint64_t)(sum / result->ranks)));
     if (all) {
@@ -281,12 +275,6 @@ static void write_csv(const mlt_sim_result *result)
 
 // ---- several
 
-static void table_head(void)
-{
-    printf("%-32s %10s %12s %9s %12s %10s\n", "program", "ranks", "total", "to first", "messages",
-           "bytes");
-}
-
 static void table_row(const mlt_source *source, const mlt_sim_result *result, uint64_t first_ps)
 {
     char text[4][MLT_NUMBER_BYTES], ratio[MLT_NUMBER_BYTES] = "";
@@ -327,14 +315,15 @@ static int sim_run(const mlt_arg_texts *files)
                 write_csv(result);
         } else {
             if (i == 0) {
-                table_head();
+                printf("%-32s %10s %12s %9s %12s %10s\n", "program", "ranks", "total", "to first",
+                       "messages", "bytes");
                 first_ps = result->total_ps;
             }
             table_row(&source, result, first_ps);
             fflush(stdout);
         }
         mlt_sim_result_free(result);
-        mlt_source_free(&source);
+        mlt_goal_program_free(source.program);
     }
     return MLT_EXIT_FINE;
 }

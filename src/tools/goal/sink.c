@@ -42,7 +42,6 @@ static int open_nameless(const char *path)
     char *folder = slash ? mlt_text_of("%.*s", slash == path ? 1 : (int)(slash - path), path)
                          : mlt_text_of(".");
     int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    free(folder);
     return fd;
 }
 
@@ -120,6 +119,4 @@ void mlt_sink_close(mlt_sink *sink)
     if (fclose(sink->to) != 0 || (sink->draft && rename(sink->draft, sink->path) != 0))
         sink_cannot(sink);
     named_draft = NULL;
-    free(sink->draft);
-    free(sink->path);
 }

@@ -113,38 +113,24 @@ void mlt_source_file_drop(mlt_source_file *bytes)
     *bytes = (mlt_source_file){NULL, 0, false};
 }
 
-// ---- algorithms
-
-bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type)
+char *mlt_source_text(const char *path)
 {
-    for (int t = 0; t < MLT_OP_TYPES; t++)
-        if (strcmp(text, mlt_op_type_names[t]) == 0) {
-            *type = (mlt_op_type)t;
-            return true;
-        }
-    for (int o = 0; o < MLT_OPS; o++) {
-        size_t n = strlen(mlt_op_names[o]);
-        if (strncmp(text, mlt_op_names[o], n) != 0)
-            continue;
-        for (int t = 0; t < MLT_OP_TYPES; t++)
-            if (strcmp(text + n, mlt_op_type_names[t]) == 0) {
-                *op = (mlt_op)o;
-                *type = (mlt_op_type)t;
-                return true;
-            }
-        if (!text[n]) {
-            *op = (mlt_op)o;
-            return true;
-        }
-    }
-    return false;
+    if (!path)
+        return NULL;
+    mlt_source_file bytes = mlt_source_file_read(path);
+    char *text = mlt_take(1, bytes.size + 1);
+    memcpy(text, bytes.bytes, bytes.size);
+    mlt_source_file_drop(&bytes);
+    return text;
 }
+
+// ---- algorithms
 
 mlt_op_type mlt_source_type(const char *option, const char *text)
 {
     mlt_op op = MLT_OPS;
     mlt_op_type type;
-    if (!mlt_source_function(text, &op, &type) || op != MLT_OPS)
+    if (!mlt_goal_function(text, &op, &type) || op != MLT_OPS)
         mlt_args_wrong(
             "option %s is '%s', but should be Int8 to Int64, UInt8 to UInt64 or Float16 to "
             "Float64",
@@ -185,14 +171,13 @@ static void make_parts(mlt_source *source)
     mlt_coll_shape *shape = &source->shape;
     uint32_t ranks = shape->ranks;
     uint64_t n = shape->count * mlt_op_type_bytes[shape->type];
-    source->parts = mlt_take(ranks, sizeof *source->parts);
-    source->part = mlt_take(ranks, sizeof *source->part);
+    mlt_goal_parts *parts = mlt_take(ranks, sizeof *parts);
+    mlt_goal_part *part = mlt_take(ranks, sizeof *part);
     for (uint32_t r = 0; r < ranks; r++) {
-        source->part[r] = (mlt_goal_part){r, 0, r * n, n};
-        source->parts[r] =
-            (mlt_goal_parts){source->part, source->part, ranks, ranks, ranks * n, ranks * n};
+        part[r] = (mlt_goal_part){r, 0, r * n, n};
+        parts[r] = (mlt_goal_parts){part, part, ranks, ranks, ranks * n, ranks * n};
     }
-    shape->parts = source->parts;
+    shape->parts = parts;
 }
 
 // `name` is how messages call the algorithm.
@@ -214,7 +199,7 @@ static mlt_coll_shape read_shape(const char *name)
                             .radix = (uint32_t)o->radix,
                             .window = (uint32_t)o->throttle,
                             .in_place = o->in_place};
-    if (o->op && !mlt_source_function(o->op, &shape.op, &shape.type))
+    if (o->op && !mlt_goal_function(o->op, &shape.op, &shape.type))
         mlt_args_wrong("option --op is '%s', but should be an operation such as sum or maxFloat64",
                        o->op);
     if (o->type)
@@ -250,8 +235,7 @@ static void read_hosts(const char *name, mlt_source *out)
     if (o->hosts > o->ranks)
         mlt_args_wrong("there are %" PRIu64 " hosts, but only %" PRIu64 " ranks for them", o->hosts,
                        o->ranks);
-    out->hosts = mlt_coll_hosts_deal(out->shape.ranks, (uint32_t)o->hosts, o->in_turn);
-    out->shape.hosts = out->hosts;
+    out->shape.hosts = mlt_coll_hosts_deal(out->shape.ranks, (uint32_t)o->hosts, o->in_turn);
 }
 
 // The program of out->alg for out->shape.
@@ -319,7 +303,6 @@ static void choose_alg(const char *file, const char *chosen, mlt_source *out)
     if (!out->alg)
         mlt_args_wrong("%s has %" PRIu32 " algorithms; %s:NAME chooses one of %s", file,
                        rulebook->algs_count, file, names.text);
-    mlt_text_free(&names);
 }
 
 static void read_rulebook(const char *file, const char *chosen, const mlt_source_file *bytes,
@@ -356,9 +339,6 @@ static void read_lua(const char *file, const mlt_source_file *bytes, mlt_source 
                          o->steps, mlt_progress_step, &progress, &out->program, MLT_ARGS_WHY);
     mlt_progress_end(&progress);
     mlt_args_must(status);
-    for (size_t i = 0; i < o->set.count; i++)
-        free((char *)args[i].name);
-    free(args);
 }
 
 static mlt_status read_image(const char *name, const mlt_source_file *bytes, mlt_source *out)
@@ -457,7 +437,6 @@ static void read_bytes(const char *file, const char *name, mlt_source *out)
                                MLT_ARGS_WHY);
     }
     mlt_source_file_drop(&bytes);
-    free(path);
     if (status == MLT_OK)
         return;
     fflush(stdout); // place and caret of the readers speak for themselves
@@ -502,16 +481,4 @@ bool mlt_source_is_loggopsim(const mlt_source *source)
 {
     return source->form == MLT_SOURCE_LOGGOPSIM ||
            (source->form == MLT_SOURCE_TEXT && source->dialect == MLT_GOAL_LOGGOPSIM);
-}
-
-void mlt_source_free(mlt_source *source)
-{
-    mlt_goal_program_free(source->program);
-    free(source->starts);
-    free(source->parts);
-    free(source->part);
-    mlt_coll_hosts_free(source->hosts);
-    if (source->rulebook)
-        source->rulebook->free(source->rulebook);
-    *source = (mlt_source){.program = NULL};
 }

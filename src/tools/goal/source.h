@@ -49,31 +49,25 @@ typedef struct mlt_source {
     mlt_goal_program *program;
     char name[64]; // for titles and tables: the file's name, or the algorithm's
     mlt_source_form form;
-    mlt_goal_dialect dialect; // TEXT
-    const mlt_coll_alg *alg;  // ALG
-    mlt_coll_shape shape;     // ALG
-    uint64_t *starts;         // of --blocks, in elements, for files in bytes; NULL: not given
-    mlt_goal_parts *parts;    // ALG, of an exchange: each sends each a block
-    mlt_goal_part *part;
-    mlt_coll_hosts *hosts;       // ALG with --hosts
+    mlt_goal_dialect dialect;    // TEXT
+    const mlt_coll_alg *alg;     // ALG
+    mlt_coll_shape shape;        // ALG
+    uint64_t *starts;            // of --blocks, in elements, for files in bytes; NULL: not given
     mlt_coll_rulebook *rulebook; // ALG of a rule book
 } mlt_source;
 
 // True if the file is a Lua script, by its name.
 bool mlt_source_is_script(const char *file);
 
-// Reads a file, or with file NULL what `alg` says.
+// Reads a file, or with file NULL what `alg` says. The program can be freed when it has served; the rest
+// stays.
 void mlt_source_read(const char *file, const char *alg, mlt_source *out);
-void mlt_source_free(mlt_source *source);
 
 // For commands of one program: the one file of words, or --alg. It stays until the process ends.
 const mlt_source *mlt_source_read_one(const mlt_arg_texts *words);
 
 // It was written for LogGOPSim, in text or binary, and is simulated as there.
 bool mlt_source_is_loggopsim(const mlt_source *source);
-
-// "sum", "sumInt32", "Int32": what it names of both. False: neither.
-bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type) MLT_MUST_CHECK;
 
 // The type that an option names; `option` is what messages call it.
 mlt_op_type mlt_source_type(const char *option, const char *text);
@@ -86,3 +80,6 @@ typedef struct mlt_source_file {
 } mlt_source_file;
 mlt_source_file mlt_source_file_read(const char *file);
 void mlt_source_file_drop(mlt_source_file *bytes);
+
+// The text of a file, with a 0 after it; path NULL: NULL.
+char *mlt_source_text(const char *path);

@@ -5,14 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "launch/live/live.h"
+#include "os/line.h"
 
-enum { ASK_MOST = 64, PATIENCE_S = 30 };
+enum { ASK_MOST = 64, PATIENCE_MS = 30000 };
 
 // ---- finding
 
@@ -27,12 +25,12 @@ static bool ask_read_line(const char *line, const char *prefix, mlt_live_found *
         return false;
     char *end;
     unsigned long pid = strtoul(name + 1 + strlen(prefix), &end, 10);
-    size_t length = strcspn(name + 1, "\n");
+    size_t length = strcspn(name, "\n");
     if (*end != '/' || pid == 0 || pid > INT32_MAX || length >= sizeof out->address)
         return false;
     out->pid = (uint32_t)pid;
     memset(out->address, 0, sizeof out->address);
-    memcpy(out->address, name + 1, length);
+    memcpy(out->address, name, length);
     return true;
 }
 
@@ -106,40 +104,24 @@ mlt_live_found mlt_live_find(const char *word)
 
 static int dial(const mlt_live_found *job)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = PATIENCE_S};
-    struct ucred who;
-    socklen_t size = sizeof who;
-    size_t length = strnlen(job->address, sizeof at.sun_path - 2);
-    memcpy(at.sun_path + 1, job->address, length);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&at, bytes) != 0) {
+    int fd = mlt_os_line_connect(job->address);
+    if (fd < 0)
         snprintf(MLT_ARGS_WHY, errno == ECONNREFUSED ? "the job has ended" : "%s", strerror(errno));
-        goto fail;
-    }
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid != geteuid()) {
+    else if (!mlt_os_line_own(fd, NULL)) {
         snprintf(MLT_ARGS_WHY, "somebody else answers in the job's place");
-        goto fail;
-    }
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    return fd;
-
-fail:
-    if (fd >= 0)
         close(fd);
-    return -1;
+        fd = -1;
+    }
+    return fd;
 }
 
 static bool send_all(int fd, const char *text, size_t length)
 {
     for (size_t done = 0; done < length;) {
-        ssize_t n = send(fd, text + done, length - done, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
+        ssize_t n = mlt_os_line_write(fd, text + done, length - done);
+        if (n < 0 && (errno != EAGAIN || !mlt_os_line_wait(fd, true, PATIENCE_MS)))
             return false;
-        done += (size_t)n;
+        done += n > 0 ? (size_t)n : 0;
     }
     return true;
 }
@@ -148,8 +130,8 @@ static bool hear_all(int fd, mlt_text *out)
 {
     char buffer[65536];
     for (;;) {
-        ssize_t n = recv(fd, buffer, sizeof buffer, 0);
-        if (n < 0 && errno == EINTR)
+        ssize_t n = mlt_os_line_read(fd, buffer, sizeof buffer);
+        if (n < 0 && errno == EAGAIN && mlt_os_line_wait(fd, false, PATIENCE_MS))
             continue;
         if (n <= 0)
             return n == 0;
@@ -179,38 +161,33 @@ static bool read_answer(const mlt_text *all, mlt_text *body)
     return false;
 }
 
-static bool talk(const mlt_live_found *job, const mlt_text *request, mlt_text *body)
+// request: frees it.
+static bool talk(const mlt_live_found *job, char *request, mlt_text *body)
 {
     mlt_text all = {0};
     int fd = dial(job);
-    if (fd < 0)
-        return false;
-    bool fine = send_all(fd, request->text, request->length) && hear_all(fd, &all);
-    if (!fine)
+    bool fine = fd >= 0 && send_all(fd, request, strlen(request)) && hear_all(fd, &all);
+    if (fine)
+        fine = read_answer(&all, body);
+    else if (fd >= 0)
         snprintf(MLT_ARGS_WHY, "%s",
                  errno == EAGAIN ? "mpirun does not answer: is it stopped?" : "the job has ended");
-    else
-        fine = read_answer(&all, body);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     mlt_text_free(&all);
+    free(request);
     return fine;
 }
 
 bool mlt_live_ask(const mlt_live_found *job, const char *page, mlt_text *body)
 {
-    mlt_text request = {0};
-    mlt_text_add(&request, "GET %s HTTP/1.0\r\n\r\n", page);
-    bool fine = talk(job, &request, body);
-    mlt_text_free(&request);
-    return fine;
+    return talk(job, mlt_text_of("GET %s HTTP/1.0\r\n\r\n", page), body);
 }
 
 bool mlt_live_post(const mlt_live_found *job, const char *page, const char *text, mlt_text *body)
 {
-    mlt_text request = {0};
-    mlt_text_add(&request, "POST %s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s", page, strlen(text),
-                 text);
-    bool fine = talk(job, &request, body);
-    mlt_text_free(&request);
-    return fine;
+    return talk(
+        job,
+        mlt_text_of("POST %s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s", page, strlen(text), text),
+        body);
 }

@@ -7,11 +7,12 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "os/line.h"
 #include "tools/args.h"
 
 typedef struct mlt_live_found {
-    uint32_t pid;      // of its mpirun
-    char address[108]; // the name of its socket, without the zero before it
+    uint32_t pid;                   // of its mpirun
+    char address[MLT_OS_LINE_NAME]; // of its socket
 } mlt_live_found;
 
 // The job that the word names, or the only one if it is NULL.

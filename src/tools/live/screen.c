@@ -23,11 +23,6 @@ bool mlt_screen_read(mlt_screen_view *v, const void *bytes, size_t length)
     return true;
 }
 
-void mlt_screen_view_fini(mlt_screen_view *v)
-{
-    mlt_live_snap_fini(&v->snap);
-}
-
 void mlt_screen_count(mlt_screen_tally *t, const mlt_screen_view *v)
 {
     uint32_t *calls = mlt_live_snap_calls(&v->snap);

@@ -16,9 +16,9 @@ typedef struct mlt_screen_view { // of one moment
     mlt_live_sum sum;
 } mlt_screen_view;
 
-// What mpirun answers to GET /snapshot. False: it is none, and there is nothing to free.
+// What mpirun answers to GET /snapshot. Its `snap` is freed by
+// mlt_live_snap_fini. False: it is none, and there is nothing to free.
 bool mlt_screen_read(mlt_screen_view *view, const void *bytes, size_t length) MLT_MUST_CHECK;
-void mlt_screen_view_fini(mlt_screen_view *view);
 
 // Where ranks were found in an interval. All zero: nowhere so far.
 typedef struct mlt_screen_tally {

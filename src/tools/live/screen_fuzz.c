@@ -183,6 +183,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         show(&view[0], fine[1] ? &view[1] : &view[0]);
     for (int i = 0; i < 2; i++)
         if (fine[i])
-            mlt_screen_view_fini(&view[i]);
+            mlt_live_snap_fini(&view[i].snap);
     return 0;
 }

@@ -66,7 +66,7 @@ static bool watch_interval(const mlt_live_found *job, mlt_screen_tally *t, mlt_s
         mlt_os_sleep((int64_t)(top_asked.interval_s / LOOKS * 1e9));
         if (!take_view(job, &next))
             return false;
-        mlt_screen_view_fini(now);
+        mlt_live_snap_fini(&now->snap);
         *now = next;
         mlt_screen_count(t, now);
     }
@@ -108,7 +108,7 @@ static int show_screens(const mlt_live_found *job)
                 mlt_screen_print(&now, &before, &t, stdout);
             }
             shown = true;
-            mlt_screen_view_fini(&before);
+            mlt_live_snap_fini(&before.snap);
             before = now;
             now = (mlt_screen_view){0};
         }
@@ -116,8 +116,8 @@ static int show_screens(const mlt_live_found *job)
         if (fine && (top_asked.once || fflush(stdout) != 0))
             break;
     }
-    mlt_screen_view_fini(&before);
-    mlt_screen_view_fini(&now);
+    mlt_live_snap_fini(&before.snap);
+    mlt_live_snap_fini(&now.snap);
     return fine ? MLT_EXIT_FINE : gone(shown);
 }
 

@@ -21,11 +21,6 @@ void mlt_directory_init(mlt_directory *directory)
     mlt_list_init(&directory->waits);
 }
 
-void mlt_directory_fini(mlt_directory *directory)
-{
-    free(directory->names);
-}
-
 void mlt_directory_enter(mlt_directory_owner *owner, int32_t pid, const char *program)
 {
     memset(owner, 0, sizeof *owner);
@@ -40,15 +35,7 @@ void mlt_directory_enter(mlt_directory_owner *owner, int32_t pid, const char *pr
 // The first place whose name is not before that one.
 static size_t directory_place_of(const mlt_directory *directory, const char *name)
 {
-    size_t low = 0, high = directory->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(directory->names[middle]->name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MLT_ARRAY_SEARCH(i, directory->count, strcmp(directory->names[i]->name, name) < 0);
 }
 
 const mlt_directory_name *mlt_directory_find(const mlt_directory *directory, const char *name)
@@ -148,11 +135,8 @@ csp_status mlt_directory_put(mlt_directory *directory, mlt_directory_owner *owne
                  owner->name_count >= MLT_DIRECTORY_NAMES ? "of one program" : "in all");
         return CSP_REFUSED;
     }
-    MLT_ARRAY_WANT(directory->names, directory->count + 1, directory->room);
-    memmove(directory->names + at + 1, directory->names + at,
-            (directory->count - at) * sizeof *directory->names);
-    directory->names[at] = name_new(owner, name);
-    directory->count++;
+    *MLT_ARRAY_INSERT(directory->names, directory->count, directory->room, at) =
+        name_new(owner, name);
     owner->name_count++;
     directory_answer_waits(directory, directory->names[at]);
     return CSP_OK;

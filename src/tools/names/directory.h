@@ -42,7 +42,6 @@ typedef struct mlt_directory {
 } mlt_directory;
 
 void mlt_directory_init(mlt_directory *directory);
-void mlt_directory_fini(mlt_directory *directory); // nobody owns anything any more
 
 void mlt_directory_enter(mlt_directory_owner *owner, int32_t pid, const char *program);
 void mlt_directory_leave(mlt_directory *directory,

@@ -222,7 +222,7 @@ static int serve_here(const char *folder, int tell_fd)
         fflush(stdout);
     }
     mlt_names_serve_run(serve);
-    mlt_names_serve_free(serve);
+    mlt_names_serve_end(serve);
     return MLT_EXIT_FINE;
 }
 

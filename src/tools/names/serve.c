@@ -596,24 +596,10 @@ mlt_names_serve *mlt_names_serve_new(const char *folder, const mlt_names_where *
     return serve;
 }
 
-static void hang_up_all(mlt_list_node *clients)
-{
-    while (!mlt_list_empty(clients))
-        names_serve_hang_up(mlt_container_of(clients->next, names_serve_client, link));
-}
-
-void mlt_names_serve_free(mlt_names_serve *serve)
+void mlt_names_serve_end(mlt_names_serve *serve)
 {
     serving = NULL;
     unlink(serve->file.socket);
     close(serve->listener);
-    mlt_listen_free(serve->far_listener);
-    close(serve->signals);
-    close(serve->epoll);
     close(serve->lock); // and so the folder is free: who hears that it ends may start another
-    hang_up_all(&serve->strangers);
-    hang_up_all(&serve->members);
-    free_gone(serve);
-    mlt_directory_fini(&serve->directory);
-    free(serve);
 }

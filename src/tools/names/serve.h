@@ -19,4 +19,5 @@ mlt_names_serve *mlt_names_serve_new(const char *folder, const mlt_names_where *
 // Serves until it is told to stop, by a client or by SIGTERM or SIGINT.
 void mlt_names_serve_run(mlt_names_serve *serve);
 
-void mlt_names_serve_free(mlt_names_serve *serve);
+// Lets go of the folder. The process ends then, and hangs up.
+void mlt_names_serve_end(mlt_names_serve *serve);

@@ -321,8 +321,7 @@ void mlt_causes_frames(const mlt_causes *c, uint32_t rank, mlt_causes_frame *see
 
 static void step_back(mlt_causes *c, uint32_t rank, uint64_t begin, uint64_t end)
 {
-    MLT_ARRAY_WANT(c->path, c->path_count + 1, c->path_room);
-    c->path[c->path_count++] = (mlt_cause_step){begin, end, rank};
+    *MLT_ARRAY_ADD(c->path, c->path_count, c->path_room) = (mlt_cause_step){begin, end, rank};
 }
 
 // The last moment before a time at which the rank went on because another one did something; -1: none.

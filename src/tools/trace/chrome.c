@@ -109,10 +109,8 @@ void mlt_trace_chrome(const mlt_trace *trace, FILE *out)
                 c.more ? ",\n" : "", w->number);
         mlt_text_print_json(out, name);
         fputs("}}", out);
-        free(name);
         c.more = true;
     }
     (void)mlt_trace_walk(trace, chrome_see, &c);
     fputs("]\n", out);
-    mlt_streams_free(&c.streams);
 }

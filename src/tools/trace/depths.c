@@ -44,11 +44,10 @@ static uint32_t vector_of(mlt_depths *d, const mlt_trace_channel *channel)
     while (v < d->vector_count && strcmp(d->vectors[v].name, name) != 0)
         v++;
     if (v == d->vector_count) {
-        MLT_ARRAY_WANT(d->vectors, v + 1, d->vector_room);
-        d->vectors[d->vector_count++] = (mlt_depth_vector){.name = name};
-    } else {
+        *MLT_ARRAY_ADD(d->vectors, d->vector_count, d->vector_room) =
+            (mlt_depth_vector){.name = name};
+    } else
         free(name);
-    }
     d->vectors[v].queues++;
     if (channel->room > d->vectors[v].room)
         d->vectors[v].room = channel->room;
@@ -100,9 +99,9 @@ void mlt_depths_see(mlt_depths *d, uint32_t worker, const mlt_trace_event *e)
         return;
     uint32_t *place = &d->place[channel - facts->channels];
     if (*place == UINT32_MAX) {
-        MLT_ARRAY_WANT(d->all, d->count + 1, d->room);
-        d->all[d->count] = (mlt_depth){.channel = channel, .vector = vector_of(d, channel)};
-        *place = d->count++;
+        *place = d->count;
+        *MLT_ARRAY_ADD(d->all, d->count, d->room) =
+            (mlt_depth){.channel = channel, .vector = vector_of(d, channel)};
     }
     mlt_depth *q = &d->all[*place];
     if (e->time < q->since)

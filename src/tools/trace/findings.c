@@ -99,12 +99,6 @@ static void find_slow_rank(findings_run *r)
                   time, r->worst, share, much);
 }
 
-// Messages of the program, not of collectives: the first of a communicator's eight contexts.
-static bool findings_is_own(const mlt_story_message *m)
-{
-    return m->context % 8 == 0;
-}
-
 static void find_hot_receiver(findings_run *r)
 {
     const mlt_story *s = r->c->story;
@@ -113,14 +107,14 @@ static void find_hot_receiver(findings_run *r)
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
     for (uint64_t i = 0; i < s->message_count; i++) {
         const mlt_story_message *m = &s->messages[i];
-        if (!findings_is_own(m) || m->to >= s->rank_count)
+        // Messages of the program, not of collectives: the first of a communicator's eight contexts.
+        if (m->context % 8 != 0 || m->to >= s->rank_count)
             continue;
         to[m->to]++;
         all++;
         hot = to[m->to] > to[hot] ? m->to : hot;
     }
     uint64_t most = to[hot];
-    free(to);
     if (s->rank_count < 4 || all < 2 * (uint64_t)s->rank_count ||
         (double)most < HALF * (double)all || r->late_ns < LITTLE * r->all_ns)
         return;

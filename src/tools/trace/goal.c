@@ -110,8 +110,7 @@ static void trace_goal_see(void *user, uint32_t worker, const mlt_trace_event *e
         (void)steps_of(r, peer);
     }
     rank_steps *steps = steps_of(r, e->rank);
-    MLT_ARRAY_WANT(steps->steps, steps->count + 1, steps->room);
-    steps->steps[steps->count++] = s;
+    *MLT_ARRAY_ADD(steps->steps, steps->count, steps->room) = s;
 }
 
 // By time; a match belongs to the call that ends then, anything else to the one that begins.
@@ -177,8 +176,7 @@ static void pair_all(rank_steps *all)
         if (all->steps[i].kind == MLT_TRACE_MATCHED) {
             pair(&open, all->steps, i);
         } else if (all->steps[i].kind == MLT_TRACE_POSTED) {
-            MLT_ARRAY_WANT(open.places, open.count + 1, open.room);
-            open.places[open.count++] = i;
+            *MLT_ARRAY_ADD(open.places, open.count, open.room) = i;
         }
     }
     free(open.places);
@@ -218,8 +216,7 @@ static void require_all(chain *c, actions *all)
 
 static void add_action(actions *all, uint64_t action)
 {
-    MLT_ARRAY_WANT(all->items, all->count + 1, all->room);
-    all->items[all->count++] = action;
+    *MLT_ARRAY_ADD(all->items, all->count, all->room) = action;
 }
 
 // After the text of action count + 1. message: others need not wait until it ends.
@@ -332,8 +329,5 @@ uint64_t mlt_trace_goal(const mlt_trace *trace, FILE *out)
         left_out += trace_goal_put_rank(&r, rank, out);
         free(r.ranks[rank].steps);
     }
-    free(r.ranks);
-    free(r.tags.keys);
-    mlt_streams_free(&r.streams);
     return left_out;
 }

@@ -171,8 +171,4 @@ void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
                            EVENT_FLOW_ENDS, i + 1);
     }
     (void)mlt_trace_walk(c->story->trace, put_other, &p);
-    mlt_streams_free(&p.processes);
-    mlt_text_free(&p.inner);
-    mlt_text_free(&p.packet);
-    mlt_text_free(&p.whole);
 }

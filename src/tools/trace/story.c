@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/compare.h"
 #include "base/memory.h"
 #include "tools/trace/streams.h"
 #include "tools/trace/trace.h"
@@ -155,17 +156,17 @@ static void add_call(mlt_story *story, mlt_story_rank *r, const mlt_trace_event 
 {
     uint32_t index = r->call_count;
     uint16_t fn = e->fn % MLT_TRACE_FNS;
-    MLT_ARRAY_WANT(r->calls, index + 1, r->call_room);
-    r->calls[r->call_count++] = (mlt_story_call){.begin = e->time,
-                                                 .end = e->time + e->span,
-                                                 .bytes = e->bytes,
-                                                 .peer = e->peer,
-                                                 .tag = e->tag,
-                                                 .context = e->context,
-                                                 .fn = fn,
-                                                 .group = story->groups[fn],
-                                                 .nonblocking = story->nonblocking[fn],
-                                                 .meeting = MLT_STORY_NONE};
+    *MLT_ARRAY_ADD(r->calls, r->call_count, r->call_room) =
+        (mlt_story_call){.begin = e->time,
+                         .end = e->time + e->span,
+                         .bytes = e->bytes,
+                         .peer = e->peer,
+                         .tag = e->tag,
+                         .context = e->context,
+                         .fn = fn,
+                         .group = story->groups[fn],
+                         .nonblocking = story->nonblocking[fn],
+                         .meeting = MLT_STORY_NONE};
     for (uint32_t i = r->open; i < r->wait_count; i++)
         if (r->waits[i].begin >= e->time)
             r->waits[i].call = index;
@@ -175,23 +176,17 @@ static void add_call(mlt_story *story, mlt_story_rank *r, const mlt_trace_event 
 
 static mlt_story_wait *put_wait(mlt_story_rank *r, uint64_t begin, uint64_t end, uint8_t how)
 {
-    MLT_ARRAY_WANT(r->waits, r->wait_count + 1, r->wait_room);
-    r->waits[r->wait_count] = (mlt_story_wait){.begin = begin,
-                                               .end = end,
-                                               .call = MLT_STORY_NONE,
-                                               .message = MLT_STORY_NONE,
-                                               .sent = r->left,
-                                               .peer = -1,
-                                               .how = how,
-                                               .ran = -1,
-                                               .ready = MLT_STORY_UNKNOWN};
-    return &r->waits[r->wait_count++];
-}
-
-static int wait_order(const void *a, const void *b)
-{
-    const mlt_story_wait *x = a, *y = b;
-    return (x->begin > y->begin) - (x->begin < y->begin);
+    mlt_story_wait *w = MLT_ARRAY_ADD(r->waits, r->wait_count, r->wait_room);
+    *w = (mlt_story_wait){.begin = begin,
+                          .end = end,
+                          .call = MLT_STORY_NONE,
+                          .message = MLT_STORY_NONE,
+                          .sent = r->left,
+                          .peer = -1,
+                          .how = how,
+                          .ran = -1,
+                          .ready = MLT_STORY_UNKNOWN};
+    return w;
 }
 
 // The rank waited while its processes ran or waited. Where one of these had no room, that is what the
@@ -203,7 +198,7 @@ static void put_around(mlt_story_rank *r, const mlt_trace_event *e)
     mlt_story_wait *inner = mlt_take(count, sizeof *inner);
     if (count) { // else there may be no array at all
         memcpy(inner, r->waits + r->within, count * sizeof *inner);
-        qsort(inner, count, sizeof *inner, wait_order);
+        qsort(inner, count, sizeof *inner, mlt_compare_ascending);
     }
     r->wait_count = r->within;
     for (uint32_t i = 0; i < count; i++) {
@@ -232,18 +227,12 @@ static void add_points(mlt_story_rank *r, const mlt_trace_event *e, bool life)
     r->lived |= life;
 }
 
-static int point_order(const void *a, const void *b)
-{
-    const mlt_story_point *x = a, *y = b;
-    return (x->time > y->time) - (x->time < y->time);
-}
-
 // Leaves of the points where it begins (more 1) and ends (more 0) that at least one module runs.
 static uint32_t find_running(mlt_story_rank *r)
 {
     uint32_t kept = 0;
     int run = 0;
-    MLT_ARRAY_SORT(r->points, r->point_count, point_order);
+    MLT_ARRAY_SORT(r->points, r->point_count, mlt_compare_ascending);
     for (uint32_t i = 0; i < r->point_count; i++) {
         bool ran = run > 0;
         run += r->points[i].more;
@@ -352,38 +341,29 @@ static void add_match(story_reader *in, mlt_story_rank *r, const mlt_trace_event
 {
     mlt_story *story = in->story;
     mlt_stream *s = mlt_stream_of(&in->streams, (uint32_t)e->peer, e->rank, e->context, e->tag);
-    MLT_ARRAY_WANT(story->messages, story->message_count + 1, story->message_room);
     r->matched = (uint32_t)story->message_count;
-    story->messages[story->message_count++] = (mlt_story_message){.sent = MLT_STORY_UNKNOWN,
-                                                                  .matched = e->time,
-                                                                  .bytes = e->bytes,
-                                                                  .from = (uint32_t)e->peer,
-                                                                  .to = e->rank,
-                                                                  .context = e->context,
-                                                                  .tag = e->tag,
-                                                                  .number = s->matched++};
+    *MLT_ARRAY_ADD(story->messages, story->message_count, story->message_room) =
+        (mlt_story_message){.sent = MLT_STORY_UNKNOWN,
+                            .matched = e->time,
+                            .bytes = e->bytes,
+                            .from = (uint32_t)e->peer,
+                            .to = e->rank,
+                            .context = e->context,
+                            .tag = e->tag,
+                            .number = s->matched++};
 }
 
 static void add_departure(story_reader *in, mlt_story_rank *r, const mlt_trace_event *e)
 {
     mlt_stream *s = mlt_stream_of(&in->streams, e->rank, (uint32_t)e->peer, e->context, e->tag);
-    MLT_ARRAY_WANT(in->left, in->left_count + 1, in->left_room);
     r->left = (uint32_t)in->left_count;
-    in->left[in->left_count++] = (departure){.time = e->time,
-                                             .bytes = e->bytes,
-                                             .number = s->sent++,
-                                             .from = e->rank,
-                                             .to = (uint32_t)e->peer,
-                                             .context = e->context,
-                                             .tag = e->tag};
-}
-
-// The worker's trace goes on after a pause.
-static void add_start(story_reader *in, uint32_t worker, uint64_t time)
-{
-    MLT_ARRAY_WANT(in->starts, in->start_count + 1, in->start_room);
-    in->starts[in->start_count++] = (story_start){time, worker};
-    in->story->pauses++;
+    *MLT_ARRAY_ADD(in->left, in->left_count, in->left_room) = (departure){.time = e->time,
+                                                                          .bytes = e->bytes,
+                                                                          .number = s->sent++,
+                                                                          .from = e->rank,
+                                                                          .to = (uint32_t)e->peer,
+                                                                          .context = e->context,
+                                                                          .tag = e->tag};
 }
 
 static void story_see(void *user, uint32_t worker, const mlt_trace_event *e)
@@ -392,8 +372,11 @@ static void story_see(void *user, uint32_t worker, const mlt_trace_event *e)
     if (in->also)
         in->also(in->user, worker, e);
     mlt_depths_see(&in->story->depths, worker, e);
-    if (e->kind == MLT_TRACE_TRACED && e->how == MLT_TRACE_GOES_ON)
-        add_start(in, worker, e->time);
+    if (e->kind == MLT_TRACE_TRACED && e->how == MLT_TRACE_GOES_ON) { // after a pause
+        *MLT_ARRAY_ADD(in->starts, in->start_count, in->start_room) =
+            (story_start){e->time, worker};
+        in->story->pauses++;
+    }
     if (e->rank > INT32_MAX)
         return;
     mlt_story_rank *r = story_rank_of(in->story, e->rank);
@@ -460,23 +443,15 @@ static void name_sent(mlt_story *story, const uint32_t *message_of)
 static int start_order(const void *a, const void *b)
 {
     const story_start *x = a, *y = b;
-    return x->worker != y->worker ? (x->worker < y->worker ? -1 : 1)
-                                  : (x->time > y->time) - (x->time < y->time);
+    return mlt_compare_words((uint64_t[]){x->worker, x->time}, (uint64_t[]){y->worker, y->time}, 2);
 }
 
 // When the worker's trace last went on before that time; 0: it never paused.
 static uint64_t last_start(const story_reader *in, uint32_t worker, uint64_t time)
 {
     const story_start limit = {time, worker};
-    uint64_t low = 0, high = in->start_count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (start_order(&in->starts[middle], &limit) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && in->starts[low - 1].worker == worker ? in->starts[low - 1].time : 0;
+    uint64_t at = MLT_ARRAY_SEARCH(i, in->start_count, start_order(&in->starts[i], &limit) <= 0);
+    return at && in->starts[at - 1].worker == worker ? in->starts[at - 1].time : 0;
 }
 
 // Which of its stream's sends is that of a message: after those of the messages before it, *next is the
@@ -536,9 +511,7 @@ static void pair_messages(story_reader *in)
 
 static int call_order(const void *a, const void *b)
 {
-    const mlt_story_call *x = a, *y = b;
-    return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1)
-                                : (x->end > y->end) - (x->end < y->end);
+    return mlt_compare_words(a, b, 2); // begin and end
 }
 
 // Calls of threads of one rank overlap; their waits lose their calls then.
@@ -604,7 +577,6 @@ static void join_workers(mlt_story *story, mlt_streams *c)
                 story_join(c, block, (uint32_t)*leader - 1, rank);
         }
     }
-    mlt_streams_free(&first);
 }
 
 static bool meets(const mlt_story_call *call)
@@ -621,12 +593,12 @@ static void attend(mlt_story *story, mlt_streams *numbers, mlt_streams *meetings
     uint64_t group = block ? root_of(comms, block, rank) : 0;
     uint64_t *found = &mlt_stream_at(meetings, what, group << 32 | number)->sent;
     if (!*found) {
-        MLT_ARRAY_WANT(story->meetings, story->meeting_count + 1, story->meeting_room);
-        story->meetings[story->meeting_count] = (mlt_story_meeting){.first = MLT_STORY_UNKNOWN,
-                                                                    .root = MLT_STORY_UNKNOWN,
-                                                                    .context = call->context,
-                                                                    .fn = call->fn};
-        *found = ++story->meeting_count;
+        *MLT_ARRAY_ADD(story->meetings, story->meeting_count, story->meeting_room) =
+            (mlt_story_meeting){.first = MLT_STORY_UNKNOWN,
+                                .root = MLT_STORY_UNKNOWN,
+                                .context = call->context,
+                                .fn = call->fn};
+        *found = story->meeting_count;
     }
     mlt_story_meeting *m = &story->meetings[*found - 1];
     call->meeting = (uint32_t)*found - 1;
@@ -677,9 +649,6 @@ static void find_meetings(mlt_story *story)
             if (meets(&story->ranks[rank].calls[i]))
                 attend(story, &numbers, &meetings, &comms, rank, &story->ranks[rank].calls[i]);
     check_meetings(story);
-    mlt_streams_free(&comms);
-    mlt_streams_free(&numbers);
-    mlt_streams_free(&meetings);
 }
 
 // ---- the whole
@@ -702,20 +671,12 @@ void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *als
             story->length_ns = story->ranks[rank].end;
     }
     find_meetings(story);
-    mlt_streams_free(&in.streams);
+    free(in.streams.all);
     free(in.left);
     free(in.starts);
 }
 
 uint32_t mlt_story_wait_after(const mlt_story_rank *rank, uint64_t time)
 {
-    uint32_t low = 0, high = rank->wait_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rank->waits[middle].end <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MLT_ARRAY_SEARCH(i, rank->wait_count, rank->waits[i].end <= time);
 }

@@ -48,9 +48,3 @@ mlt_stream *mlt_stream_of(mlt_streams *streams, uint32_t from, uint32_t to, uint
     return mlt_stream_at(streams, ((uint64_t)from + 1) << 32 | (to + 1),
                          (uint64_t)context << 32 | (uint32_t)tag);
 }
-
-void mlt_streams_free(mlt_streams *streams)
-{
-    free(streams->all);
-    *streams = (mlt_streams){NULL, 0, 0};
-}

@@ -20,4 +20,3 @@ mlt_stream *mlt_stream_of(mlt_streams *streams, uint32_t from, uint32_t to, uint
                           int32_t tag);
 // The entry of any two numbers, the first of which is not 0.
 mlt_stream *mlt_stream_at(mlt_streams *streams, uint64_t a, uint64_t b);
-void mlt_streams_free(mlt_streams *streams);

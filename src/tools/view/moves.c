@@ -74,8 +74,7 @@ void mlt_moves_write(const mlt_moves *m, mlt_text *json)
     mlt_text_add(json, ",\n\"moves\":[");
     for (uint32_t i = 0; i < m->count; i++) {
         const mlt_moves_module *module = &m->modules[i];
-        char *name = mlt_take(module->length + 1, 1);
-        memcpy(name, module->name, module->length);
+        char *name = mlt_text_of("%.*s", (int)module->length, module->name);
         mlt_text_add(json, i ? ",[" : "[");
         mlt_text_json(json, name);
         mlt_text_add(json, ",");
@@ -85,7 +84,6 @@ void mlt_moves_write(const mlt_moves *m, mlt_text *json)
         mlt_text_add(json, ",");
         put_shares(m, module, module->life, json);
         mlt_text_add(json, "]");
-        free(name);
     }
     mlt_text_add(json, "]");
 }

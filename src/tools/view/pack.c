@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "tools/trace/findings.h"
 #include "tools/view/levels.h"
@@ -23,14 +24,13 @@ enum {
 // ---- JSON
 
 // What follows is an item of a list; `format`: how it begins.
-static MLT_PRINTF(3, 4) void put_item(mlt_text *json, bool *more, const char *format, ...)
+static MLT_PRINTF(2, 3) void put_item(mlt_text *json, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    mlt_text_add(json, "%s", *more ? ",\n" : "");
+    mlt_text_add(json, "%s", strchr("[{", json->text[json->length - 1]) ? "" : ",\n");
     mlt_text_vadd(json, format, args);
     va_end(args);
-    *more = true;
 }
 
 // ---- numbers of as few bytes as they need
@@ -61,15 +61,7 @@ static void put_u32(mlt_text *data, uint32_t n)
 // Calls of a rank end in the order in which they begin, but for threads of it: then a few are missed.
 uint32_t mlt_pack_first(const mlt_story_rank *r, uint64_t time)
 {
-    uint32_t low = 0, high = r->call_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (r->calls[middle].end < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MLT_ARRAY_SEARCH(i, r->call_count, r->calls[i].end < time);
 }
 
 void mlt_pack_rank(const mlt_causes *c, uint32_t rank, uint64_t begin, uint64_t end, mlt_text *data)
@@ -171,7 +163,6 @@ static void pack_messages(const mlt_story *s, uint64_t most, mlt_text *json, mlt
         }
     mlt_text_add(json, ",\n\"messages\":{\"all\":%" PRIu64 ",\"count\":%" PRIu64 ",\"at\":%zu}",
                  s->message_count, count, at);
-    free(awaited);
 }
 
 // ---- tables
@@ -179,7 +170,7 @@ static void pack_messages(const mlt_story *s, uint64_t most, mlt_text *json, mlt
 static void pack_names(const mlt_story *s, mlt_text *json)
 {
     const mlt_trace_facts_table *facts = &s->trace->facts;
-    bool *used = mlt_take(MLT_TRACE_FNS, sizeof *used), more = false;
+    bool *used = mlt_take(MLT_TRACE_FNS, sizeof *used);
     char room[32];
     for (uint32_t rank = 0; rank < s->rank_count; rank++)
         for (uint32_t i = 0; i < s->ranks[rank].call_count; i++)
@@ -188,21 +179,19 @@ static void pack_names(const mlt_story *s, mlt_text *json)
     for (uint16_t fn = 0; fn < MLT_TRACE_FNS; fn++) {
         if (!used[fn])
             continue;
-        put_item(json, &more, "\"%u\":[", fn);
+        put_item(json, "\"%u\":[", fn);
         mlt_text_json(json, mlt_facts_fn(facts, fn, room));
         mlt_text_add(json, ",%d]", s->groups[fn]);
     }
     mlt_text_add(json, "}");
-    free(used);
 }
 
 static void pack_workers(const mlt_trace_facts_table *facts, mlt_text *json)
 {
-    bool more = false;
     mlt_text_add(json, ",\n\"workers\":[");
     for (uint32_t i = 0; i < facts->worker_count && i < WORKERS_MOST; i++) {
         const mlt_trace_worker *w = &facts->workers[i];
-        put_item(json, &more, "[%u,", w->number);
+        put_item(json, "[%u,", w->number);
         mlt_text_json(json, w->host);
         mlt_text_add(json, ",%u,%u,%u]", w->process, w->first, w->count);
     }
@@ -232,14 +221,13 @@ static bool put_ranks(mlt_text *json, const char *list)
 // Where ranks were stuck, as mpirun told it.
 static void pack_hang(const mlt_trace_facts_table *facts, mlt_text *json)
 {
-    bool more = false;
     if (!facts->hang)
         return;
     mlt_text_add(json, ",\n\"hang\":{\"why\":");
     mlt_text_json(json, facts->hang);
     mlt_text_add(json, ",\"stuck\":[");
     for (uint32_t i = 0; i < facts->stuck_count; i++) {
-        put_item(json, &more, "[%u,", facts->stucks[i].rank);
+        put_item(json, "[%u,", facts->stucks[i].rank);
         bool star = put_ranks(json, facts->stucks[i].peers);
         mlt_text_add(json, ",%s,", star ? "true" : "false");
         mlt_text_json(json, facts->stucks[i].words);
@@ -253,10 +241,9 @@ static void pack_hang(const mlt_trace_facts_table *facts, mlt_text *json)
 // What a flow program's queues did, and the paths of collectives, as mpirun told it.
 static void pack_flow(const mlt_trace_facts_table *facts, mlt_text *json)
 {
-    bool more = false;
     mlt_text_add(json, ",\n\"queues\":[");
     for (uint32_t i = 0; i < facts->queue_count; i++) {
-        put_item(json, &more, "[");
+        put_item(json, "[");
         mlt_text_json(json, facts->queues[i].from);
         mlt_text_add(json, ",");
         mlt_text_json(json, facts->queues[i].to);
@@ -269,11 +256,10 @@ static void pack_flow(const mlt_trace_facts_table *facts, mlt_text *json)
 
 static void pack_paths(const mlt_trace_facts_table *facts, mlt_text *json)
 {
-    bool more = false;
     mlt_text_add(json, ",\n\"paths\":[");
     for (uint32_t i = 0; i < facts->path_count; i++) {
         const mlt_trace_path *p = &facts->paths[i];
-        put_item(json, &more, "[");
+        put_item(json, "[");
         mlt_text_json(json, p->name);
         mlt_text_add(json, ",");
         mlt_text_json(json, p->words ? p->words : "");
@@ -288,10 +274,9 @@ static void pack_findings(const mlt_causes *c, mlt_text *json)
 {
     mlt_finding found[MLT_FINDINGS_MOST];
     int count = mlt_findings_of(c, found);
-    bool more = false;
     mlt_text_add(json, ",\n\"findings\":[");
     for (int i = 0; i < count; i++) {
-        put_item(json, &more, "[%" PRId64 ",", found[i].rank);
+        put_item(json, "[%" PRId64 ",", found[i].rank);
         mlt_text_json(json, found[i].text);
         mlt_text_add(json, "]");
     }
@@ -301,12 +286,11 @@ static void pack_findings(const mlt_causes *c, mlt_text *json)
 static void pack_causes(const mlt_causes *c, mlt_text *json)
 {
     uint32_t ranks = c->story->rank_count;
-    bool more = false;
     mlt_text_add(json, ",\n\"blamed\":%" PRIu64 ",\"causes\":[", c->blamed_ns);
     for (unsigned cause = 0; cause < MLT_CAUSE_COUNT && ranks; cause++) {
         uint32_t worst = mlt_causes_worst(c, cause);
-        put_item(json, &more, "[%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]", c->count[cause],
-                 c->ns[cause], worst, c->blamed[(uint64_t)cause * ranks + worst]);
+        put_item(json, "[%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]", c->count[cause], c->ns[cause],
+                 worst, c->blamed[(uint64_t)cause * ranks + worst]);
     }
     mlt_text_add(json, "]");
 }
@@ -327,13 +311,12 @@ static void pack_culprits(const mlt_causes *c, mlt_text *json)
 {
     uint32_t ranks = c->story->rank_count;
     culprit *all = mlt_take((size_t)ranks + 1, sizeof *all);
-    bool more = false;
     for (uint32_t i = 0; i < ranks; i++)
         all[i] = (culprit){mlt_causes_blamed(c, i), i};
     qsort(all, ranks, sizeof *all, culprit_order);
     mlt_text_add(json, ",\n\"culprits\":[");
     for (uint32_t i = 0; i < ranks && i < CULPRITS; i++) {
-        put_item(json, &more, "[%u,%" PRIu64, all[i].rank, all[i].ns);
+        put_item(json, "[%u,%" PRIu64, all[i].rank, all[i].ns);
         for (int what = 0; what < MLT_DOES_COUNT; what++)
             mlt_text_add(json, ",%" PRIu64, c->does[(size_t)all[i].rank * MLT_DOES_COUNT + what]);
         mlt_text_add(json, "]");
@@ -346,7 +329,6 @@ static void pack_culprits(const mlt_causes *c, mlt_text *json)
     for (int what = 0; what < MLT_DOES_COUNT; what++)
         mlt_text_add(json, "%s%" PRIu64, what ? "," : "", sums[what]);
     mlt_text_add(json, "]");
-    free(all);
 }
 
 typedef struct fn_sum {
@@ -357,7 +339,6 @@ typedef struct fn_sum {
 static void pack_calls(const mlt_story *s, mlt_text *json)
 {
     fn_sum *sums = mlt_take(MLT_TRACE_FNS, sizeof *sums);
-    bool more = false;
     for (uint32_t rank = 0; rank < s->rank_count; rank++)
         for (uint32_t i = 0; i < s->ranks[rank].call_count; i++) {
             const mlt_story_call *call = &s->ranks[rank].calls[i];
@@ -373,11 +354,10 @@ static void pack_calls(const mlt_story *s, mlt_text *json)
     for (uint16_t fn = 0; fn < MLT_TRACE_FNS; fn++) {
         if (!sums[fn].count)
             continue;
-        put_item(json, &more, "[%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u]", fn,
+        put_item(json, "[%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u]", fn,
                  sums[fn].count, sums[fn].ns, sums[fn].bytes, sums[fn].longest, sums[fn].of);
     }
     mlt_text_add(json, "]");
-    free(sums);
 }
 
 // ---- who talked to whom
@@ -389,7 +369,6 @@ static void pack_matrix(const mlt_story *s, mlt_text *json)
         shift++;
     uint32_t side = (uint32_t)(((uint64_t)s->rank_count + (1ull << shift) - 1) >> shift);
     uint64_t *sums = mlt_take(2 * (size_t)side * side + 1, sizeof *sums);
-    bool more = false;
     for (uint64_t i = 0; i < s->message_count; i++) {
         const mlt_story_message *m = &s->messages[i];
         if (m->from >= s->rank_count || m->to >= s->rank_count)
@@ -401,11 +380,10 @@ static void pack_matrix(const mlt_story *s, mlt_text *json)
     mlt_text_add(json, ",\n\"matrix\":{\"shift\":%u,\"side\":%u,\"cells\":[", shift, side);
     for (size_t i = 0; i < (size_t)side * side; i++)
         if (sums[2 * i]) {
-            put_item(json, &more, "%zu,%zu,%" PRIu64 ",%" PRIu64, i / side, i % side, sums[2 * i],
+            put_item(json, "%zu,%zu,%" PRIu64 ",%" PRIu64, i / side, i % side, sums[2 * i],
                      sums[2 * i + 1]);
         }
     mlt_text_add(json, "]}");
-    free(sums);
 }
 
 // ---- collectives
@@ -456,7 +434,6 @@ static int meeting_order(const void *a, const void *b)
 static void pack_meetings(const mlt_story *s, mlt_text *json)
 {
     uint32_t *order = mlt_take((size_t)s->meeting_count + 1, sizeof *order), count = 0;
-    bool more = false;
     for (uint32_t i = 0; i < s->meeting_count; i++)
         if (s->meetings[i].ranks > 1)
             order[count++] = i;
@@ -465,11 +442,10 @@ static void pack_meetings(const mlt_story *s, mlt_text *json)
     mlt_text_add(json, ",\n\"meetings\":[");
     for (uint32_t i = 0; i < count && i < MEETINGS; i++) {
         const mlt_story_meeting *m = &s->meetings[order[i]];
-        put_item(json, &more, "[%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]",
-                 m->fn, m->context, m->ranks, m->first, m->last, m->end, m->late, m->waited);
+        put_item(json, "[%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]", m->fn,
+                 m->context, m->ranks, m->first, m->last, m->end, m->late, m->waited);
     }
     mlt_text_add(json, "]");
-    free(order);
 }
 
 static void pack_collectives(const mlt_story *s, mlt_text *json)
@@ -477,7 +453,6 @@ static void pack_collectives(const mlt_story *s, mlt_text *json)
     kind_sum kinds[KINDS];
     uint32_t count = 0;
     uint64_t *times = mlt_take((size_t)s->rank_count + 1, sizeof *times);
-    bool more = false;
     for (uint32_t i = 0; i < s->meeting_count; i++) {
         const mlt_story_meeting *m = &s->meetings[i];
         kind_sum *kind = m->ranks > 1 ? kind_of(kinds, &count, m) : NULL;
@@ -493,13 +468,11 @@ static void pack_collectives(const mlt_story *s, mlt_text *json)
     mlt_text_add(json, ",\n\"collectives\":[");
     for (uint32_t i = 0; i < count; i++) {
         find_late(s, &kinds[i], times);
-        put_item(json, &more,
-                 "[%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]",
+        put_item(json, "[%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]",
                  kinds[i].fn, kinds[i].context, kinds[i].ranks, kinds[i].count, kinds[i].waited,
                  kinds[i].skew / kinds[i].count, kinds[i].most, kinds[i].late, kinds[i].late_count);
     }
     mlt_text_add(json, "]");
-    free(times);
     pack_meetings(s, json);
 }
 
@@ -509,13 +482,12 @@ static void pack_path(const mlt_causes *c, mlt_text *json)
 {
     uint64_t *on = mlt_take((size_t)c->story->rank_count + 1, sizeof *on);
     uint64_t every = (c->path_count + PATH_MOST - 1) / PATH_MOST;
-    bool more = false;
     mlt_text_add(json, ",\n\"path\":{\"count\":%" PRIu64 ",\"steps\":[", c->path_count);
     for (uint64_t i = 0; i < c->path_count; i++) {
         on[c->path[i].rank] += c->path[i].end - c->path[i].begin;
         if (i % every)
             continue;
-        put_item(json, &more, "%u,%" PRIu64 ",%" PRIu64, c->path[i].rank, c->path[i].begin,
+        put_item(json, "%u,%" PRIu64 ",%" PRIu64, c->path[i].rank, c->path[i].begin,
                  c->path[i].end);
     }
     culprit *all = mlt_take((size_t)c->story->rank_count + 1, sizeof *all);
@@ -523,13 +495,10 @@ static void pack_path(const mlt_causes *c, mlt_text *json)
         all[i] = (culprit){on[i], i};
     qsort(all, c->story->rank_count, sizeof *all, culprit_order);
     mlt_text_add(json, "],\"ranks\":[");
-    more = false;
     for (uint32_t i = 0; i < c->story->rank_count && i < CULPRITS && all[i].ns; i++) {
-        put_item(json, &more, "[%u,%" PRIu64 "]", all[i].rank, all[i].ns);
+        put_item(json, "[%u,%" PRIu64 "]", all[i].rank, all[i].ns);
     }
     mlt_text_add(json, "]}");
-    free(all);
-    free(on);
 }
 
 // ---- the whole

@@ -97,8 +97,8 @@ static void find_parties(const mlt_story *s, schedule *c)
              i < r->call_count && r->calls[i].begin <= c->meeting->last; i++) {
             if (r->calls[i].meeting != c->index)
                 continue;
-            MLT_ARRAY_WANT(c->parties, c->party_count + 1, c->party_room);
-            c->parties[c->party_count++] = (party){rank, r->calls[i].begin, r->calls[i].end};
+            *MLT_ARRAY_ADD(c->parties, c->party_count, c->party_room) =
+                (party){rank, r->calls[i].begin, r->calls[i].end};
             break;
         }
     }
@@ -117,8 +117,7 @@ static void add_message(schedule *c, const mlt_story_message *m)
     uint32_t from = schedule_place_of(c, m->from), to = schedule_place_of(c, m->to);
     if (from == MLT_STORY_NONE || to == MLT_STORY_NONE || c->message_count > MLT_SCHEDULE_MESSAGES)
         return;
-    MLT_ARRAY_WANT(c->messages, c->message_count + 1, c->message_room);
-    c->messages[c->message_count++] = (message){
+    *MLT_ARRAY_ADD(c->messages, c->message_count, c->message_room) = (message){
         .from = from, .to = to, .bytes = m->bytes, .sent = m->sent, .matched = m->matched};
 }
 

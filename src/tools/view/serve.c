@@ -216,14 +216,14 @@ static void listen_here(server *s)
     s->port = ntohs(((struct sockaddr_in *)&is)->sin_port);
 }
 
-static void view_serve_begin(server *s, sigset_t *old)
+static void view_serve_begin(server *s)
 {
     uint8_t random[TOKEN_BYTES];
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, old);
+    sigprocmask(SIG_BLOCK, &set, NULL);
     s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s->signals < 0 || mlt_os_random(random, sizeof random) != MLT_OK)
         mlt_args_failed("cannot serve the page: %s", strerror(errno));
@@ -245,9 +245,7 @@ static void go_on(server *s)
                 (struct pollfd){.fd = c->fd, .events = has_answer(c) ? POLLOUT : POLLIN};
         }
         mlt_os_poll(fds, FIRST + CLIENTS, -1);
-        struct signalfd_siginfo signal; // taken, or it would end the process once it is not blocked
-        if (fds[VIEW_SERVE_SIGNALS].revents &&
-            mlt_os_try_read(s->signals, &signal, sizeof signal) > 0)
+        if (fds[VIEW_SERVE_SIGNALS].revents)
             return;
         for (int i = 0; i < CLIENTS; i++) {
             view_serve_client *c = &s->clients[i];
@@ -268,19 +266,10 @@ static void go_on(server *s)
 void mlt_serve_run(const mlt_serve *serve, void (*ready)(const char *link))
 {
     server *s = mlt_take(1, sizeof *s);
-    sigset_t old;
     s->serve = serve;
     for (int i = 0; i < CLIENTS; i++)
         s->clients[i].fd = -1;
-    view_serve_begin(s, &old);
-    char *link = mlt_text_of("http://127.0.0.1:%u/%s/", s->port, s->token);
-    ready(link);
-    free(link);
+    view_serve_begin(s);
+    ready(mlt_text_of("http://127.0.0.1:%u/%s/", s->port, s->token));
     go_on(s);
-    for (int i = 0; i < CLIENTS; i++)
-        view_serve_hang_up(&s->clients[i]);
-    mlt_os_close(s->listener);
-    mlt_os_close(s->signals);
-    sigprocmask(SIG_SETMASK, &old, NULL);
-    free(s);
 }

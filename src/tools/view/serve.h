@@ -19,5 +19,6 @@ typedef struct mlt_serve {
     uint16_t port; // 0: one that is free
 } mlt_serve;
 
-// Calls `ready` with the link once it listens. Returns after SIGINT or SIGTERM.
+// Calls `ready` with the link once it listens. Returns after SIGINT or SIGTERM, which stay
+// blocked; the command ends then.
 void mlt_serve_run(const mlt_serve *serve, void (*ready)(const char *link));

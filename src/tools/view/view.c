@@ -201,7 +201,6 @@ static void make_door(const char *link)
                 mlt_args_command(), view_door, strerror(errno));
     if (fd >= 0)
         close(fd);
-    free(text);
 }
 
 static void announce(const char *link)

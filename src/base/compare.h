@@ -19,8 +19,14 @@ static inline int mlt_compare_words(const uint64_t *a, const uint64_t *b, size_t
     return order;
 }
 
-// Arrays of uint64_t.
+// Arrays of uint64_t, or of things that begin with one.
 static inline int mlt_compare_ascending(const void *a, const void *b)
 {
     return mlt_compare(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+// Arrays of uint32_t.
+static inline int mlt_compare_ascending32(const void *a, const void *b)
+{
+    return mlt_compare(*(const uint32_t *)a, *(const uint32_t *)b);
 }
