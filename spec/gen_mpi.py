@@ -116,10 +116,10 @@ class Param:
 class Function:
     def __init__(self, name, chapter, title, abi, kind, signature):
         self.full, self.name = name, name.partition("_")[2]
-        self.extension = name.startswith("MPIX_")
+        self.extension = name.startswith(("MPIX_", "GOAL_"))
         self.strong = name if self.extension else f"P{name}"  # what the library defines; of MPI's functions the other name is weak
         self.chapter, self.title, self.abi, self.kind = int(chapter), title, abi == "yes", kind
-        m = re.match(r"(.*?)\s*MPIX?_\w+\((.*)\)$", signature)
+        m = re.match(r"(.*?)\s*(?:MPIX?|GOAL)_\w+\((.*)\)$", signature)
         self.returns = m.group(1)
         self.params = [] if m.group(2) == "void" else [Param(p.strip()) for p in m.group(2).split(",")]
         self.fn = "MLT_FN_" + (name if self.extension else self.name)
@@ -195,21 +195,26 @@ def pair_twins(functions):
             small.lists = {s.name for s in small.params if s.array and s.type in ("const int", "const MPI_Aint")}
 
 
+# A form that is no call, but says what the function gives.
+ASSIGNMENT = re.compile(r"^\S+ = ")
+
+
 def find_forms(functions, spec):
     """Which functions are forms of another: those of mpi_forms.tsv, MPI_Ix and MPI_X_init of a collective operation MPI_X, and
-    MPI_Rput of MPI_Put and the like."""
+    MPI_Rput of MPI_Put and the like. In the call of a collective operation, `how` stands for which of them it is."""
     by_name = {f.name: f for f in functions}
     for name, call in read_table(spec, "mpi_forms.tsv"):
-        by_name[name[len("MPI_"):]].form = call
+        by_name[name[len("MPI_"):]].form = f"({call}, MPI_SUCCESS)" if ASSIGNMENT.search(call) else call
     for f in functions:
         lower, kept = f.name[0].lower() + f.name[1:], by_name.get(f.name + "_init")
         started = by_name.get(("R" if f.chapter in WINDOW_CHAPTERS else "I") + lower)
         if not f.collective or not started or f.body != f.name:
             continue
-        f.form = f"mlt_blocking_{f.name}(...)" if f.name in BLOCKING else f"mlt_mpi_{f.name}(..., MLT_BLOCKING)"
-        started.form = f"mlt_mpi_{f.name}(..., MLT_NONBLOCKING(request))"
+        its = f.form or f"mlt_mpi_{f.name}(..., how)"
+        f.form = f"mlt_blocking_{f.name}(...)" if f.name in BLOCKING else re.sub(r"\bhow\b", "MLT_BLOCKING", its)
+        started.form = re.sub(r"\bhow\b", "MLT_NONBLOCKING(request)", its)
         if kept:
-            kept.form = f"mlt_mpi_{f.name}(..., MLT_PERSISTENT(request, info))"
+            kept.form = re.sub(r"\bhow\b", "MLT_PERSISTENT(request, info)", its)
 
 
 def body_call(f, twin, names, args):
@@ -220,7 +225,7 @@ def body_call(f, twin, names, args):
     words = re.findall(r"\w+", twin.form)
     given = dict(zip(names, args))
     rest = ", ".join(arg for name, arg in given.items() if name not in words)
-    return re.sub(r"\w+", lambda word: given.get(word[0], word[0]), twin.form).replace("...", rest)
+    return re.sub(r'(?<![.>"])\b\w+', lambda word: given.get(word[0], word[0]), twin.form).replace("...", rest)
 
 
 def find_bodies(functions, folder):
@@ -661,7 +666,7 @@ def arguments(f, twin):
             narrow.append((p, twin.wide[p.name].rstrip(" *")))
             out.append(f"&{p.name}_")
         elif p.name in twin.lists:
-            out.append(f"(mlt_coll_numbers){{{p.name}, {'false' if p.type == 'const int' else 'true'}}}")
+            out.append(f"((mlt_coll_numbers){{{p.name}, {'false' if p.type == 'const int' else 'true'}}})")
         else:
             out.append(p.name)
     return out, narrow
@@ -959,13 +964,13 @@ def detour(f, twin):
 
 
 def surface_c(functions, by_name, declared=("mpi.h",)):
-    headers = ["base/export.h", "mpi/coll/op.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
-               "mpi_bodies.h"]
+    headers = ["base/export.h", "mpi/coll/list.h", "mpi/coll/op.h", "mpi/comm/group.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/info/info.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
+               "mpi_bodies.h", "mpi_refuse.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")
     if any(is_file(f, p) for f in functions for p in f.params):
         headers.append("mpi/file/file.h")
-    headers.sort(key=lambda header: (header == "mpi_bodies.h", header))
+    headers.sort(key=lambda header: ("/" not in header, header))
     out = [NOTE, *(f"#include <{header}>\n" for header in declared), "\n", *(f'#include "{header}"\n' for header in headers), "\n"]
     for f in functions:
         out.append(f"{unmake(f)}{again(f)}{lost(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}")
@@ -978,6 +983,89 @@ def surface_c(functions, by_name, declared=("mpi.h",)):
             out += [f'extern __attribute__(({weak}alias("PMPI_{f.name}"))) MLT_EXPORT __typeof__(PMPI_{f.name}) {prefix}{OTHER_NAMES[f.name]};\n\n'
                     for prefix, weak in (("PMPI_", ""), ("MPI_", "weak, "))]
     return "".join(out)
+
+
+# ---- GOAL, and reductions between sets
+
+# What a function of another type gives if it fails; an int is the error's code.
+GOAL_FAILURES = {"int": "code", "GOAL_id": "-1", "GOAL_fid": "-1"}
+# Handles that are looked at: what the body gets, and what finds it.
+GOAL_OBJECTS = {"GOAL_Goal": ("GOAL_Goal ", "mlt_goal_of"), "GOAL_Sched": ("GOAL_Sched ", "mlt_goal_sched_of"),
+                "MPI_Comm": ("mlt_comm *", "mlt_goal_comm_of")}
+
+
+def goal_functions(spec, extensions):
+    """What goal.h and coll.h declare beside the table of extensions, with its call: of mlt_goal_X, or what goal_forms.tsv says."""
+    forms, others, out = dict(read_table(spec, "goal_forms.tsv")), {f.full for f in extensions}, []
+    for header in ("goal.h", "coll.h"):
+        text = (pathlib.Path(spec).parent / "include" / "millet" / header).read_text(encoding="utf-8")
+        for returns, name, params in re.findall(r"^(?!typedef)(\w[\w ]*\*?)\b((?:GOAL|MPIX)_\w+)\(([^()]*)\);", text, re.M):
+            f = Function(name, 0, "", "no", "", f"{returns}{name}({' '.join(params.split())})")
+            f.form = forms.get(name, f"mlt_goal_{f.name}({', '.join(names_of(f))})")
+            out += [f] if name not in others else []
+    return out
+
+
+def goal_object(f, p):
+    return GOAL_OBJECTS.get(p.type) if f.full.startswith("GOAL_") else None
+
+
+def goal_bodies_h(functions):
+    out = [NOTE, "#ifndef MLT_GEN_GOAL_BODIES_H\n#define MLT_GEN_GOAL_BODIES_H\n\n#include <millet/goal.h>\n\n"
+           '#include "mpi/comm/comm.h"\n#include "p2p/p2p.h"\n\n']
+    for f in functions:
+        if f.form.startswith(f"mlt_goal_{f.name}("):
+            params = ["mlt_rank *me"] + [goal_object(f, p)[0] + p.name if goal_object(f, p) else p.declare() for p in f.params]
+            gap = "" if f.returns.endswith("*") else " "
+            out.append(f"{f.returns}{gap}mlt_goal_{f.name}({', '.join(params)});\n")
+    return "".join(out) + "\n#endif\n"
+
+
+def goal_surface_c(functions):
+    out = [NOTE, '#include <millet/coll.h>\n#include <millet/goal.h>\n\n#include "base/export.h"\n'
+           '#include "mpi/coll/reduce_to.h"\n#include "mpi/goal/goal.h"\n#include "goal_bodies.h"\n']
+    for f in functions:
+        args, looks = ["call.me"], []
+        for p in f.params:
+            object_ = goal_object(f, p)
+            args.append(p.name + "_" if object_ else p.name)
+            if object_:
+                looks.append(f"    {object_[0]}{p.name}_ = {object_[1]}(call.me, {p.name}, &code);\n" +
+                             fail(f"!{p.name}_", GOAL_FAILURES.get(f.returns, "NULL")))
+        code = "    int code = MPI_SUCCESS;\n" if looks else ""
+        out.append(f"\nMLT_EXPORT {f.prototype(f.strong.removesuffix(f.name))}\n{{\n"
+                   f"    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter({f.fn});\n{code}{''.join(looks)}"
+                   f"    return {body_call(f, f, names_of(f), args)};\n}}\n")
+    return "".join(out)
+
+
+# ---- errors
+
+def error_text_c(texts, constants):
+    wanted = [name for name, _, _, section in constants if section == "Error classes"]
+    missing = set(wanted) - {name for name, _ in texts}
+    if missing:
+        sys.exit(f"gen_mpi.py: error_texts.tsv lacks {sorted(missing)}")
+    cases = "".join(f'    case {name}:\n        return "{name}: {text}";\n' for name, text in texts)
+    return (f'{NOTE}#include "mpi/error/text.h"\n\n#include <mpi.h>\n\nconst char *mlt_error_text(int class)\n{{\n'
+            f'    switch (class) {{\n{cases}    default:\n        return "no error class";\n    }}\n}}\n')
+
+
+def refusals(folder):
+    """Of each mlt_bad_X that raises an error of an argument, mlt_refuse_X: the same, and what the program gets for it. For checks
+    before the body, whose ways out are tail calls of something cold."""
+    headers, prototypes, bodies = [], [], []
+    for path in sorted(pathlib.Path(folder).rglob("*.h")):
+        found = re.findall(r"^int mlt_bad_(\w+)\(([^;]*?)\)\s+MLT_COLD;", path.read_text(encoding="utf-8"), re.M)
+        if found:
+            headers.append(f'#include "mpi/{path.relative_to(folder)}"\n')
+        for name, params in found:
+            prototype = f"int mlt_refuse_{name}({' '.join(params.split())})"
+            prototypes.append(f"{prototype} MLT_COLD;\n")
+            args = ", ".join(re.findall(r"(\w+)(?:,|$)", params))
+            bodies.append(f"\n{prototype}\n{{\n    return mlt_mpi_answer(me, mlt_bad_{name}({args}));\n}}\n")
+    return (f"{NOTE}#ifndef MLT_GEN_MPI_REFUSE_H\n#define MLT_GEN_MPI_REFUSE_H\n\n{''.join(headers)}\n{''.join(prototypes)}\n#endif\n",
+            f'{NOTE}#include "mpi_refuse.h"\n\n#include "mpi/error/answer.h"\n{"".join(bodies)}')
 
 
 # ---- datatypes
@@ -1072,6 +1160,12 @@ def main():
     write(os.path.join(gen, "mpi_fn.h"), fn_h(functions, chapters, others))
     write(os.path.join(gen, "mpi_fn.c"), fn_c(functions, chapters, others))
     write(os.path.join(gen, "mpi_bodies.h"), bodies_h(functions + extensions))
+    goal = goal_functions(spec, extensions)
+    write(os.path.join(gen, "goal_bodies.h"), goal_bodies_h(goal))
+    write(os.path.join(gen, "goal_surface.c"), goal_surface_c(goal))
+    write(os.path.join(gen, "mpi_error_text.c"), error_text_c(read_table(spec, "error_texts.tsv"), constants))
+    for ending, text in zip("hc", refusals(bodies)):
+        write(os.path.join(gen, f"mpi_refuse.{ending}"), text)
     write(os.path.join(gen, "type_predefined.c"),
           predefined_c(read_table(spec, "datatypes.tsv"), constants))
     for number, _ in chapters:

@@ -24,13 +24,6 @@ double mlt_mpi_Wtick(void)
                : 1e-9;
 }
 
-int mlt_mpi_Get_version(mlt_rank *me, int *version, int *subversion)
-{
-    *version = MPI_VERSION;
-    *subversion = MPI_SUBVERSION;
-    return MPI_SUCCESS;
-}
-
 int mlt_mpi_Get_library_version(mlt_rank *me, char *version, int *resultlen)
 {
     *resultlen =

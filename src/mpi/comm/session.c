@@ -67,7 +67,7 @@ static mlt_session *session_mine(mlt_rank *me, MPI_Session handle)
     return s && s->rank == me ? s : NULL;
 }
 
-int mlt_session_bad_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
+int mlt_bad_session_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
                          const char *should)
 {
     mlt_session *s = me ? session_mine(me, handle) : NULL;

@@ -38,7 +38,7 @@ int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char 
     MLT_PRINTF(4, 5) MLT_COLD;
 
 // As mlt_bad_null, with the session's handler.
-int mlt_session_bad_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
+int mlt_bad_session_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
                          const char *should) MLT_COLD;
 
 // Raises MPI_ERR_SESSION for an argument that is no session of the caller's.

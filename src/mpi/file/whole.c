@@ -89,17 +89,6 @@ int mlt_mpi_File_get_size(mlt_rank *me, mlt_file *file, MPI_Offset *size)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_File_get_amode(mlt_rank *me, mlt_file *file, int *amode)
-{
-    *amode = file->shared->amode;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_File_get_group(mlt_rank *me, mlt_file *file, MPI_Group *group)
-{
-    return mlt_mpi_Comm_group(me, file->comm, group);
-}
-
 // ---- consistency
 
 int mlt_mpi_File_set_atomicity(mlt_rank *me, mlt_file *file, int flag)
@@ -108,12 +97,6 @@ int mlt_mpi_File_set_atomicity(mlt_rank *me, mlt_file *file, int flag)
     if (code == MPI_SUCCESS)
         file->atomic = flag != 0;
     return code;
-}
-
-int mlt_mpi_File_get_atomicity(mlt_rank *me, mlt_file *file, int *flag)
-{
-    *flag = file->atomic;
-    return MPI_SUCCESS;
 }
 
 // One rank of each worker syncs, when all ranks of the file have come; what any of them has written before

@@ -188,12 +188,6 @@ const void *mlt_win_attribute(const mlt_win *win, int keyval, int *flag)
 
 // ---- group and memory
 
-int mlt_mpi_Win_get_group(mlt_rank *me, mlt_win *win, MPI_Group *group)
-{
-    *group = mlt_group_new(me, mlt_map_hold(mlt_win_shared_of(win)->group), NULL);
-    return MPI_SUCCESS;
-}
-
 static bool is_in_reach(mlt_win_part *part, int32_t rank)
 {
     return mlt_win_peer_of(part, rank)->direct;
