@@ -124,6 +124,8 @@ class Function:
         self.params = [] if m.group(2) == "void" else [Param(p.strip()) for p in m.group(2).split(",")]
         self.fn = "MLT_FN_" + (name if self.extension else self.name)
         self.body = self.name
+        self.tool = name.startswith("MPI_T_") and name != "MPI_T_init_thread"
+        self.inner = ""  # MPI_T: the call of the body, in that of its form
         self.form = ""  # the call of another body that does its work; empty: it has a body of its own
         self.wide = {}  # name of a parameter -> its type in the twin, if the body has that
         self.lists = set()  # arrays of counts and displacements that the body has as mlt_coll_numbers, as they may be wide
@@ -215,6 +217,10 @@ def find_forms(functions, spec):
         started.form = re.sub(r"\bhow\b", "MLT_NONBLOCKING(request)", its)
         if kept:
             kept.form = re.sub(r"\bhow\b", "MLT_PERSISTENT(request, info)", its)
+    for f in functions:
+        if f.tool:
+            f.inner = f.form or f"mlt_mpi_{f.name}({', '.join(['me', 'tool'] + [p.name for p in f.params])})"
+            f.form = f"tool_{f.name}(...)"
 
 
 def body_call(f, twin, names, args):
@@ -228,6 +234,61 @@ def body_call(f, twin, names, args):
     return re.sub(r'(?<![.>"])\b\w+', lambda word: given.get(word[0], word[0]), twin.form).replace("...", rest)
 
 
+# ---- MPI_T: before the body, inside the detour, the same is looked at for all
+
+TOOL_HEADERS = ["mpi/tool/cvar.h", "mpi/tool/event.h", "mpi/tool/pvar.h", "mpi/tool/source.h", "mpi/tool/tool.h", "os/os.h"]
+TOOL_COUNTS = {"cat_index": "mlt_tool_category_count()", "cvar_index": "mlt_tool_cvar_count()", "pvar_index": "mlt_tool_pvar_count()",
+               "event_index": "mlt_tool_event_count()", "source_index": "MLT_SOURCES"}
+# What the body gets for a handle, and what finds it.
+TOOL_OBJECTS = {"MPI_T_cvar_handle": ("struct mlt_tool_cvar_handle *", "mlt_tool_object_of(tool, MLT_TOOL_CVAR_MAGIC, {})"),
+                "MPI_T_pvar_session": ("struct mlt_tool_session *", "mlt_tool_object_of(tool, MLT_TOOL_SESSION_MAGIC, {})"),
+                "MPI_T_pvar_handle": ("struct mlt_tool_pvar_handle *", "mlt_tool_object_of(tool, MLT_TOOL_PVAR_MAGIC, {})"),
+                "MPI_T_event_registration": ("struct mlt_tool_registration *", "mlt_tool_registration_of(tool, {})"),
+                "MPI_T_event_instance": ("const struct mlt_tool_instance *", "mlt_tool_instance_of(tool, {})"),
+                "MPI_T_enum": ("const struct mlt_tool_enum *", "mlt_tool_enum_of({})")}
+# Functions for which a handle may mean all of them.
+TOOL_ALL = {"T_pvar_start", "T_pvar_stop", "T_pvar_reset"}
+# Pointers that must not be NULL; others are of results that nobody needs to want.
+TOOL_NEEDED = {"buf", "buffer", "handle", "count", "pe_session", "num_cat", "num_cvar", "num_pvar", "num_events", "num_sources", "update_number",
+               "cat_index", "cvar_index", "pvar_index", "event_index", "source_index", "timestamp", "event_timestamp", "info_used",
+               "event_registration"}
+
+
+def tool_object(f, p):
+    """The handle itself, or what a function that frees it is given the address of."""
+    kind = p.type.rstrip(" *") if f.name.endswith("_free") else p.type
+    return None if f.name in TOOL_ALL and kind == "MPI_T_pvar_handle" else TOOL_OBJECTS.get(kind)
+
+
+def tool_prototype(f):
+    params = [tool_object(f, p)[0] + p.name if tool_object(f, p) else p.declare() for p in f.params]
+    return f"int mlt_mpi_{f.name}({', '.join(['mlt_rank *me', 'struct mlt_tool *tool'] + params)});\n"
+
+
+def tool_call(f):
+    """The whole call, which the surface and the detour have as the body."""
+    if not f.tool:
+        return ""
+    looks, ends, args = [], "", ["me", "tool"]
+    for p in f.params:
+        object_, by_address = tool_object(f, p), p.type.endswith("*")
+        args.append(p.name + "_" if object_ else p.name)
+        if by_address and (p.name in TOOL_NEEDED or p.type == "const char *"):
+            looks.append(fail(f"!{p.name}", "MPI_T_ERR_INVALID"))
+        if object_:
+            other = f" || {p.name}_->session != pe_session_" if "pvar_handle" in object_[0] else ""
+            looks.append(f"    {object_[0]}{p.name}_ = {object_[1].format('*' * by_address + p.name)};\n" +
+                         fail(f"!{p.name}_{other}", "MPI_T_ERR_INVALID_" + ("SESSION" if "session" in object_[0] else "HANDLE")))
+            ends += f"    *{p.name} = NULL;\n" if by_address else ""
+        if p.name in TOOL_COUNTS and p.type == "int":
+            looks.append(fail(f"{p.name} < 0 || {p.name} >= {TOOL_COUNTS[p.name]}", "MPI_T_ERR_INVALID_INDEX"))
+    names = ["me", "tool"] + [p.name for p in f.params]
+    body = re.sub(r'(?<![.>"])\b\w+', lambda word: dict(zip(names, args)).get(word[0], word[0]), f.inner)
+    params = "".join(f", {p.declare()}" for p in f.params)
+    return (f"static int tool_{f.name}(mlt_rank *me{params})\n{{\n    mlt_tool *tool;\n    int code = mlt_tool_enter(me, &tool);\n"
+            f"    if (code != MPI_SUCCESS)\n        return code;\n{''.join(looks)}    code = {body};\n{ends}    return code;\n}}\n\n")
+
+
 def find_bodies(functions, folder):
     defined = set()
     for path in sorted(pathlib.Path(folder).rglob("*.c")):
@@ -235,7 +296,7 @@ def find_bodies(functions, folder):
             text = path.read_text(encoding="utf-8")
             defined.update(re.findall(r"^\w[\w \*]*\bmlt_mpi_([A-Z]\w*)\([^;]*?\)\s*\{", text, re.M))
     wanted = {f.body for f in functions if not f.form and f.body == f.name}
-    wanted.update(name for f in functions for name in re.findall(r"\bmlt_mpi_([A-Z]\w*)\(", f.form))
+    wanted.update(name for f in functions for name in re.findall(r"\bmlt_mpi_([A-Z]\w*)\(", f.inner or f.form))
     if wanted - defined:
         sys.exit(f"gen_mpi.py: no body in {folder} for {', '.join(sorted(wanted - defined))}")
     if defined - wanted:
@@ -461,18 +522,22 @@ def body_prototype(f, prefix="mlt_mpi_", more=()):
 def bodies_h(functions):
     out = [NOTE, "#ifndef MLT_GEN_MPI_BODIES_H\n#define MLT_GEN_MPI_BODIES_H\n\n#include <mpi.h>\n\n"
            '#include "mpi/comm/comm.h"\n#include "mpi/how.h"\n#include "p2p/p2p.h"\n#include "type/type.h"\n\n'
-           "typedef struct mlt_file mlt_file;\ntypedef struct mlt_win mlt_win;\n\n"]
+           "typedef struct mlt_file mlt_file;\ntypedef struct mlt_win mlt_win;\n"
+           "struct mlt_tool; // and what belongs to it\nstruct mlt_tool_cvar_handle;\nstruct mlt_tool_pvar_handle;\nstruct mlt_tool_session;\n"
+           "struct mlt_tool_registration;\nstruct mlt_tool_instance;\nstruct mlt_tool_enum;\n\n"]
     for f in functions:
         if f.body != f.name:
             continue
-        if not f.form:
+        if f.inner.startswith(f"mlt_mpi_{f.name}("):
+            out.append(tool_prototype(f))
+        elif not f.form:
             out.append(body_prototype(f))
         elif f.form.startswith(f"mlt_mpi_{f.name}(") or f.name in BLOCKING:
             out.append(body_prototype(f, more=["const mlt_how *how"]))
         if f.name in BLOCKING:
             out.append(body_prototype(f, "mlt_blocking_"))
     out.append("\n// The others have the body of another function:\n//\n")
-    out += [f"//     {f.full:<32} {f.form}\n" for f in functions if f.body == f.name and f.form]
+    out += [f"//     {f.full:<32} {f.inner or f.form}\n" for f in functions if f.body == f.name and f.form]
     out.append("\n#endif\n")
     return "".join(out)
 
@@ -970,10 +1035,12 @@ def surface_c(functions, by_name, declared=("mpi.h",)):
         headers.append("mpi/win/quick.h")
     if any(is_file(f, p) for f in functions for p in f.params):
         headers.append("mpi/file/file.h")
+    if any(f.tool for f in functions):
+        headers += TOOL_HEADERS
     headers.sort(key=lambda header: ("/" not in header, header))
     out = [NOTE, *(f"#include <{header}>\n" for header in declared), "\n", *(f'#include "{header}"\n' for header in headers), "\n"]
     for f in functions:
-        out.append(f"{unmake(f)}{again(f)}{lost(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}")
+        out.append(f"{unmake(f)}{again(f)}{lost(f)}{tool_call(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}")
         if f.extension:
             out.append("\n")
             continue
