@@ -20,6 +20,11 @@ COLLECTIVE_NAMES = re.compile(r"I?neighbor_all", re.I)  # of chapter 8
 # Errors of these are the window's, whose handler the surface does not know; bodies check their arguments, too.
 WINDOW_NAMES = re.compile(r"R?(put|get|accumulate|get_accumulate)(_c)?$|Fetch_and_op$|Compare_and_swap$", re.I)
 WINDOW_CHAPTERS = {12}
+WINDOW_NOTES = {"Win_get_attr", "Win_set_attr", "Win_delete_attr", "Win_get_name", "Win_set_name"}  # of chapter 7
+# Functions of communicators with a topology.
+TOPOLOGIES = {"Cart_sub": "CART", "Cartdim_get": "CART", "Cart_get": "CART", "Cart_coords": "CART", "Cart_rank": "CART", "Cart_shift": "CART",
+              "Graphdims_get": "GRAPH", "Graph_get": "GRAPH", "Graph_neighbors_count": "GRAPH", "Graph_neighbors": "GRAPH",
+              "Dist_graph_neighbors_count": "DIST_GRAPH", "Dist_graph_neighbors": "DIST_GRAPH"}
 # Errors of these are the file's, and bodies check all arguments but pointers for results.
 FILE_CHAPTERS = {14}
 LOCAL_NAMES = re.compile(r"Op_|Reduce_local")  # of chapter 6, but no collective operations
@@ -36,7 +41,7 @@ ROOT_COUNTS = {"Comm_spawn_multiple"}
 # Handles that count only at some ranks: the bodies get them as they are.
 RAW = {"peer_comm"}
 # Functions that answer for the null handle, too: their bodies get NULL then.
-NULL_HANDLES = {"Comm_get_name": "MPI_COMM_NULL", "Type_get_name": "MPI_DATATYPE_NULL"}
+NULL_HANDLES = {"Comm_get_name": "MPI_COMM_NULL", "Type_get_name": "MPI_DATATYPE_NULL", "Win_get_name": "MPI_WIN_NULL"}
 # A handle that a function makes; if it fails, it leaves the null handle there. Some functions take one and change it.
 NULL_OF = {f"MPI_{kind} *": f"MPI_{kind.upper()}_NULL"
            for kind in ("Comm", "Request", "Datatype", "Group", "Op", "Errhandler", "Info", "Session", "Message", "Win",
@@ -490,7 +495,12 @@ def is_file(f, p):
 
 
 def is_window(f, p):
-    return f.chapter in WINDOW_CHAPTERS and p.type == "MPI_Win" and not p.array
+    return (f.chapter in WINDOW_CHAPTERS or f.name in WINDOW_NOTES) and p.type == "MPI_Win" and not p.array
+
+
+def is_session(f, p):
+    """In the chapter of error handlers, the session may be a bad one before MPI_Init."""
+    return p.type == "MPI_Session" and not p.array and not f.kind and f.chapter != 9
 
 
 def body_type(f, p):
@@ -502,6 +512,8 @@ def body_type(f, p):
         return "mlt_file *"
     if is_window(f, p):
         return "mlt_win *"
+    if is_session(f, p):
+        return "mlt_session *"
     return f.wide.get(p.name, p.type)
 
 
@@ -522,7 +534,7 @@ def body_prototype(f, prefix="mlt_mpi_", more=()):
 def bodies_h(functions):
     out = [NOTE, "#ifndef MLT_GEN_MPI_BODIES_H\n#define MLT_GEN_MPI_BODIES_H\n\n#include <mpi.h>\n\n"
            '#include "mpi/comm/comm.h"\n#include "mpi/how.h"\n#include "p2p/p2p.h"\n#include "type/type.h"\n\n'
-           "typedef struct mlt_file mlt_file;\ntypedef struct mlt_win mlt_win;\n"
+           "typedef struct mlt_file mlt_file;\ntypedef struct mlt_win mlt_win;\ntypedef struct mlt_session mlt_session;\n"
            "struct mlt_tool; // and what belongs to it\nstruct mlt_tool_cvar_handle;\nstruct mlt_tool_pvar_handle;\nstruct mlt_tool_session;\n"
            "struct mlt_tool_registration;\nstruct mlt_tool_instance;\nstruct mlt_tool_enum;\n\n"]
     for f in functions:
@@ -581,13 +593,19 @@ def check_handles(f, where):
         out.append(fail(f"!{p.name}_{unless_null(f, p)}", call(f, "mlt_lost") if apart else refuse_comm(f, p, where)))
         if where == "NULL":
             where = p.name + "_"
+    if f.name in TOPOLOGIES:
+        kind = f"MPI_{TOPOLOGIES[f.name]}"
+        out.append(fail(f"!mlt_topo_is({where}, {kind})", f"mlt_refuse_topology(me, {where}, {f.fn}, {kind})"))
     for p in f.params:
         if is_file(f, p):
             out.append(f"    mlt_file *{p.name}_ = mlt_file_mine(me, {p.name});\n")
             out.append(fail(f"!{p.name}_", f"mlt_refuse_file(me, {f.fn}, {p.name})"))
+        if is_session(f, p):
+            out.append(f"    mlt_session *{p.name}_ = mlt_session_mine(me, {p.name});\n")
+            out.append(fail(f"!{p.name}_", f"mlt_refuse_session(me, {f.fn}, {p.name})"))
         if is_window(f, p):
             out.append(f"    mlt_win *{p.name}_ = mlt_win_mine(me, {p.name});\n")
-            out.append(fail(f"!{p.name}_", f'mlt_refuse_handle(me, NULL, {f.fn}, MPI_ERR_WIN, "{p.name}", "window", (uintptr_t){p.name})'))
+            out.append(fail(f"!{p.name}_{unless_null(f, p)}", f'mlt_refuse_handle(me, NULL, {f.fn}, MPI_ERR_WIN, "{p.name}", "window", (uintptr_t){p.name})'))
     for p in f.params:
         if p.array or p.type != "MPI_Datatype":
             continue
@@ -725,7 +743,7 @@ def arguments(f, twin):
     for p in f.params:
         if p.variadic:
             continue
-        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW or is_file(f, p) or is_window(f, p):
+        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW or is_file(f, p) or is_window(f, p) or is_session(f, p):
             out.append(p.name + "_")
         elif p.name in twin.wide and p.type.endswith("*") and f is twin:
             narrow.append((p, twin.wide[p.name].rstrip(" *")))
@@ -1029,7 +1047,7 @@ def detour(f, twin):
 
 
 def surface_c(functions, by_name, declared=("mpi.h",)):
-    headers = ["base/export.h", "mpi/coll/list.h", "mpi/coll/op.h", "mpi/comm/group.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/info/info.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
+    headers = ["base/export.h", "mpi/coll/list.h", "mpi/coll/op.h", "mpi/comm/group.h", "mpi/comm/port.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/error/user.h", "mpi/handle.h", "mpi/info/info.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/topo/topo.h", "mpi/intercept.h", "mpi/win/cached.h",
                "mpi_bodies.h", "mpi_refuse.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")

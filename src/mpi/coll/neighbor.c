@@ -10,7 +10,6 @@
 #include "mpi/coll/list.h"
 #include "mpi/error/error.h"
 #include "mpi/topo/topo.h"
-#include "mpi_bodies.h"
 
 // ---- neighbours
 

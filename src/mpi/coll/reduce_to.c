@@ -144,11 +144,6 @@ static pair *reduce_to_pair_new(mlt_rank *me, mlt_comm *comm, mlt_map *contribut
 
 // ---- teams
 
-static int32_t member_world(const void *map, int32_t rank)
-{
-    return mlt_map_world(map, rank);
-}
-
 // Of a rank that is no member: a team of its own, in which nothing is done.
 static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
 {
@@ -174,7 +169,7 @@ static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
         .rank = me,
         .context = MLT_CONTEXT_REDUCE_TO + 2 * (uint32_t)(p->hash % CONTEXTS),
         .self = (int32_t)self,
-        .world = member_world,
+        .world = mlt_map_member,
         .group = p->world,
     };
     f.fixed = f.ordinary;

@@ -61,11 +61,6 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
     mlt_registry_give(&schedules, s);
 }
 
-static int32_t sched_map_world(const void *map, int32_t peer)
-{
-    return mlt_map_world(map, peer);
-}
-
 struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
                                          struct mlt_goal_image *image, void *file, int *code)
 {
@@ -86,7 +81,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
                   .self = comm->rank,
                   .base = comm->base,
                   .stride = comm->stride,
-                  .world = comm->map ? sched_map_world : NULL,
+                  .world = comm->map ? mlt_map_member : NULL,
                   .group = comm->map},
         .offload = mlt_mpi_settings.goal_offload && me->worker->sched->gate, // MPI_Init has seen it
     };

@@ -12,7 +12,6 @@
 #include "base/settings.h"
 #include "base/upcalls.h"
 #include "host/entry.h"
-#include "host/start.h"
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
