@@ -130,6 +130,7 @@ class Function:
         self.fn = "MLT_FN_" + (name if self.extension else self.name)
         self.body = self.name
         self.tool = name.startswith("MPI_T_") and name != "MPI_T_init_thread"
+        self.shared = ""  # a collective operation's form, which its functions share
         self.inner = ""  # MPI_T: the call of the body, in that of its form
         self.form = ""  # the call of another body that does its work; empty: it has a body of its own
         self.wide = {}  # name of a parameter -> its type in the twin, if the body has that
@@ -217,7 +218,8 @@ def find_forms(functions, spec):
         started = by_name.get(("R" if f.chapter in WINDOW_CHAPTERS else "I") + lower)
         if not f.collective or not started or f.body != f.name:
             continue
-        its = f.form or f"mlt_mpi_{f.name}(..., how)"
+        f.shared = f.form
+        its = f"form_{f.name}(..., how)" if f.form else f"mlt_mpi_{f.name}(..., how)"
         f.form = f"mlt_blocking_{f.name}(...)" if f.name in BLOCKING else re.sub(r"\bhow\b", "MLT_BLOCKING", its)
         started.form = re.sub(r"\bhow\b", "MLT_NONBLOCKING(request)", its)
         if kept:
@@ -290,7 +292,7 @@ def tool_call(f):
     names = ["me", "tool"] + [p.name for p in f.params]
     body = re.sub(r'(?<![.>"])\b\w+', lambda word: dict(zip(names, args)).get(word[0], word[0]), f.inner)
     params = "".join(f", {p.declare()}" for p in f.params)
-    return (f"static int tool_{f.name}(mlt_rank *me{params})\n{{\n    mlt_tool *tool;\n    int code = mlt_tool_enter(me, &tool);\n"
+    return (f"static MLT_NOINLINE int tool_{f.name}(mlt_rank *me{params})\n{{\n    mlt_tool *tool;\n    int code = mlt_tool_enter(me, &tool);\n"
             f"    if (code != MPI_SUCCESS)\n        return code;\n{''.join(looks)}    code = {body};\n{ends}    return code;\n}}\n\n")
 
 
@@ -549,7 +551,7 @@ def bodies_h(functions):
         if f.name in BLOCKING:
             out.append(body_prototype(f, "mlt_blocking_"))
     out.append("\n// The others have the body of another function:\n//\n")
-    out += [f"//     {f.full:<32} {f.inner or f.form}\n" for f in functions if f.body == f.name and f.form]
+    out += [f"//     {f.full:<32} {f.inner or f.shared or f.form}\n" for f in functions if f.body == f.name and f.form]
     out.append("\n#endif\n")
     return "".join(out)
 
@@ -1057,6 +1059,10 @@ def surface_c(functions, by_name, declared=("mpi.h",)):
         headers += TOOL_HEADERS
     headers.sort(key=lambda header: ("/" not in header, header))
     out = [NOTE, *(f"#include <{header}>\n" for header in declared), "\n", *(f'#include "{header}"\n' for header in headers), "\n"]
+    for f in functions:
+        if f.shared:
+            prototype = body_prototype(f, "form_", ["const mlt_how *how"]).removesuffix(";\n")
+            out.append(f"static MLT_NOINLINE {prototype}\n{{\n    return {f.shared};\n}}\n\n")
     for f in functions:
         out.append(f"{unmake(f)}{again(f)}{lost(f)}{tool_call(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}")
         if f.extension:
