@@ -4,15 +4,15 @@
 # 00: extensions, MPIX_
 set(MLT_CHAPTERS 00 03 04 05 06 07 08 09 10 11 12 13 14 15 16 19 20)
 set(MLT_GEN ${CMAKE_BINARY_DIR}/gen)
-set(MLT_SURFACE ${MLT_GEN}/mpi_fn.c)
+set(MLT_SURFACE ${MLT_GEN}/mpi_fn.c ${MLT_GEN}/mpi_error_text.c ${MLT_GEN}/mpi_refuse.c ${MLT_GEN}/goal_surface.c)
 foreach(CHAPTER ${MLT_CHAPTERS})
   list(APPEND MLT_SURFACE ${MLT_GEN}/mpi_surface_${CHAPTER}.c)
 endforeach()
-set(MLT_GENERATED ${MLT_SURFACE} ${MLT_GEN}/mpi_fn.h ${MLT_GEN}/mpi_bodies.h ${MLT_GEN}/type_predefined.c
-    ${CMAKE_BINARY_DIR}/include/mpi.h)
+set(MLT_GENERATED ${MLT_SURFACE} ${MLT_GEN}/mpi_fn.h ${MLT_GEN}/mpi_bodies.h ${MLT_GEN}/mpi_refuse.h ${MLT_GEN}/goal_bodies.h
+    ${MLT_GEN}/type_predefined.c ${CMAKE_BINARY_DIR}/include/mpi.h)
 
 # The bodies say which functions are built, so they are an input of the tables' output.
-file(GLOB_RECURSE MLT_BODIES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/mpi/*.c)
+file(GLOB_RECURSE MLT_BODIES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/mpi/*.[ch])
 file(GLOB MLT_SPEC CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/spec/*)
 add_custom_command(
   OUTPUT ${MLT_GEN}/stamp

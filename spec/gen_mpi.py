@@ -20,6 +20,11 @@ COLLECTIVE_NAMES = re.compile(r"I?neighbor_all", re.I)  # of chapter 8
 # Errors of these are the window's, whose handler the surface does not know; bodies check their arguments, too.
 WINDOW_NAMES = re.compile(r"R?(put|get|accumulate|get_accumulate)(_c)?$|Fetch_and_op$|Compare_and_swap$", re.I)
 WINDOW_CHAPTERS = {12}
+WINDOW_NOTES = {"Win_get_attr", "Win_set_attr", "Win_delete_attr", "Win_get_name", "Win_set_name"}  # of chapter 7
+# Functions of communicators with a topology.
+TOPOLOGIES = {"Cart_sub": "CART", "Cartdim_get": "CART", "Cart_get": "CART", "Cart_coords": "CART", "Cart_rank": "CART", "Cart_shift": "CART",
+              "Graphdims_get": "GRAPH", "Graph_get": "GRAPH", "Graph_neighbors_count": "GRAPH", "Graph_neighbors": "GRAPH",
+              "Dist_graph_neighbors_count": "DIST_GRAPH", "Dist_graph_neighbors": "DIST_GRAPH"}
 # Errors of these are the file's, and bodies check all arguments but pointers for results.
 FILE_CHAPTERS = {14}
 LOCAL_NAMES = re.compile(r"Op_|Reduce_local")  # of chapter 6, but no collective operations
@@ -36,7 +41,7 @@ ROOT_COUNTS = {"Comm_spawn_multiple"}
 # Handles that count only at some ranks: the bodies get them as they are.
 RAW = {"peer_comm"}
 # Functions that answer for the null handle, too: their bodies get NULL then.
-NULL_HANDLES = {"Comm_get_name": "MPI_COMM_NULL", "Type_get_name": "MPI_DATATYPE_NULL"}
+NULL_HANDLES = {"Comm_get_name": "MPI_COMM_NULL", "Type_get_name": "MPI_DATATYPE_NULL", "Win_get_name": "MPI_WIN_NULL"}
 # A handle that a function makes; if it fails, it leaves the null handle there. Some functions take one and change it.
 NULL_OF = {f"MPI_{kind} *": f"MPI_{kind.upper()}_NULL"
            for kind in ("Comm", "Request", "Datatype", "Group", "Op", "Errhandler", "Info", "Session", "Message", "Win",
@@ -116,14 +121,17 @@ class Param:
 class Function:
     def __init__(self, name, chapter, title, abi, kind, signature):
         self.full, self.name = name, name.partition("_")[2]
-        self.extension = name.startswith("MPIX_")
+        self.extension = name.startswith(("MPIX_", "GOAL_"))
         self.strong = name if self.extension else f"P{name}"  # what the library defines; of MPI's functions the other name is weak
         self.chapter, self.title, self.abi, self.kind = int(chapter), title, abi == "yes", kind
-        m = re.match(r"(.*?)\s*MPIX?_\w+\((.*)\)$", signature)
+        m = re.match(r"(.*?)\s*(?:MPIX?|GOAL)_\w+\((.*)\)$", signature)
         self.returns = m.group(1)
         self.params = [] if m.group(2) == "void" else [Param(p.strip()) for p in m.group(2).split(",")]
         self.fn = "MLT_FN_" + (name if self.extension else self.name)
         self.body = self.name
+        self.tool = name.startswith("MPI_T_") and name != "MPI_T_init_thread"
+        self.shared = ""  # a collective operation's form, which its functions share
+        self.inner = ""  # MPI_T: the call of the body, in that of its form
         self.form = ""  # the call of another body that does its work; empty: it has a body of its own
         self.wide = {}  # name of a parameter -> its type in the twin, if the body has that
         self.lists = set()  # arrays of counts and displacements that the body has as mlt_coll_numbers, as they may be wide
@@ -195,21 +203,31 @@ def pair_twins(functions):
             small.lists = {s.name for s in small.params if s.array and s.type in ("const int", "const MPI_Aint")}
 
 
+# A form that is no call, but says what the function gives.
+ASSIGNMENT = re.compile(r"^\S+ = ")
+
+
 def find_forms(functions, spec):
     """Which functions are forms of another: those of mpi_forms.tsv, MPI_Ix and MPI_X_init of a collective operation MPI_X, and
-    MPI_Rput of MPI_Put and the like."""
+    MPI_Rput of MPI_Put and the like. In the call of a collective operation, `how` stands for which of them it is."""
     by_name = {f.name: f for f in functions}
     for name, call in read_table(spec, "mpi_forms.tsv"):
-        by_name[name[len("MPI_"):]].form = call
+        by_name[name[len("MPI_"):]].form = f"({call}, MPI_SUCCESS)" if ASSIGNMENT.search(call) else call
     for f in functions:
         lower, kept = f.name[0].lower() + f.name[1:], by_name.get(f.name + "_init")
         started = by_name.get(("R" if f.chapter in WINDOW_CHAPTERS else "I") + lower)
         if not f.collective or not started or f.body != f.name:
             continue
-        f.form = f"mlt_blocking_{f.name}(...)" if f.name in BLOCKING else f"mlt_mpi_{f.name}(..., MLT_BLOCKING)"
-        started.form = f"mlt_mpi_{f.name}(..., MLT_NONBLOCKING(request))"
+        f.shared = f.form
+        its = f"form_{f.name}(..., how)" if f.form else f"mlt_mpi_{f.name}(..., how)"
+        f.form = f"mlt_blocking_{f.name}(...)" if f.name in BLOCKING else re.sub(r"\bhow\b", "MLT_BLOCKING", its)
+        started.form = re.sub(r"\bhow\b", "MLT_NONBLOCKING(request)", its)
         if kept:
-            kept.form = f"mlt_mpi_{f.name}(..., MLT_PERSISTENT(request, info))"
+            kept.form = re.sub(r"\bhow\b", "MLT_PERSISTENT(request, info)", its)
+    for f in functions:
+        if f.tool:
+            f.inner = f.form or f"mlt_mpi_{f.name}({', '.join(['me', 'tool'] + [p.name for p in f.params])})"
+            f.form = f"tool_{f.name}(...)"
 
 
 def body_call(f, twin, names, args):
@@ -220,7 +238,62 @@ def body_call(f, twin, names, args):
     words = re.findall(r"\w+", twin.form)
     given = dict(zip(names, args))
     rest = ", ".join(arg for name, arg in given.items() if name not in words)
-    return re.sub(r"\w+", lambda word: given.get(word[0], word[0]), twin.form).replace("...", rest)
+    return re.sub(r'(?<![.>"])\b\w+', lambda word: given.get(word[0], word[0]), twin.form).replace("...", rest)
+
+
+# ---- MPI_T: before the body, inside the detour, the same is looked at for all
+
+TOOL_HEADERS = ["mpi/tool/cvar.h", "mpi/tool/event.h", "mpi/tool/pvar.h", "mpi/tool/source.h", "mpi/tool/tool.h", "os/os.h"]
+TOOL_COUNTS = {"cat_index": "mlt_tool_category_count()", "cvar_index": "mlt_tool_cvar_count()", "pvar_index": "mlt_tool_pvar_count()",
+               "event_index": "mlt_tool_event_count()", "source_index": "MLT_SOURCES"}
+# What the body gets for a handle, and what finds it.
+TOOL_OBJECTS = {"MPI_T_cvar_handle": ("struct mlt_tool_cvar_handle *", "mlt_tool_object_of(tool, MLT_TOOL_CVAR_MAGIC, {})"),
+                "MPI_T_pvar_session": ("struct mlt_tool_session *", "mlt_tool_object_of(tool, MLT_TOOL_SESSION_MAGIC, {})"),
+                "MPI_T_pvar_handle": ("struct mlt_tool_pvar_handle *", "mlt_tool_object_of(tool, MLT_TOOL_PVAR_MAGIC, {})"),
+                "MPI_T_event_registration": ("struct mlt_tool_registration *", "mlt_tool_registration_of(tool, {})"),
+                "MPI_T_event_instance": ("const struct mlt_tool_instance *", "mlt_tool_instance_of(tool, {})"),
+                "MPI_T_enum": ("const struct mlt_tool_enum *", "mlt_tool_enum_of({})")}
+# Functions for which a handle may mean all of them.
+TOOL_ALL = {"T_pvar_start", "T_pvar_stop", "T_pvar_reset"}
+# Pointers that must not be NULL; others are of results that nobody needs to want.
+TOOL_NEEDED = {"buf", "buffer", "handle", "count", "pe_session", "num_cat", "num_cvar", "num_pvar", "num_events", "num_sources", "update_number",
+               "cat_index", "cvar_index", "pvar_index", "event_index", "source_index", "timestamp", "event_timestamp", "info_used",
+               "event_registration"}
+
+
+def tool_object(f, p):
+    """The handle itself, or what a function that frees it is given the address of."""
+    kind = p.type.rstrip(" *") if f.name.endswith("_free") else p.type
+    return None if f.name in TOOL_ALL and kind == "MPI_T_pvar_handle" else TOOL_OBJECTS.get(kind)
+
+
+def tool_prototype(f):
+    params = [tool_object(f, p)[0] + p.name if tool_object(f, p) else p.declare() for p in f.params]
+    return f"int mlt_mpi_{f.name}({', '.join(['mlt_rank *me', 'struct mlt_tool *tool'] + params)});\n"
+
+
+def tool_call(f):
+    """The whole call, which the surface and the detour have as the body."""
+    if not f.tool:
+        return ""
+    looks, ends, args = [], "", ["me", "tool"]
+    for p in f.params:
+        object_, by_address = tool_object(f, p), p.type.endswith("*")
+        args.append(p.name + "_" if object_ else p.name)
+        if by_address and (p.name in TOOL_NEEDED or p.type == "const char *"):
+            looks.append(fail(f"!{p.name}", "MPI_T_ERR_INVALID"))
+        if object_:
+            other = f" || {p.name}_->session != pe_session_" if "pvar_handle" in object_[0] else ""
+            looks.append(f"    {object_[0]}{p.name}_ = {object_[1].format('*' * by_address + p.name)};\n" +
+                         fail(f"!{p.name}_{other}", "MPI_T_ERR_INVALID_" + ("SESSION" if "session" in object_[0] else "HANDLE")))
+            ends += f"    *{p.name} = NULL;\n" if by_address else ""
+        if p.name in TOOL_COUNTS and p.type == "int":
+            looks.append(fail(f"{p.name} < 0 || {p.name} >= {TOOL_COUNTS[p.name]}", "MPI_T_ERR_INVALID_INDEX"))
+    names = ["me", "tool"] + [p.name for p in f.params]
+    body = re.sub(r'(?<![.>"])\b\w+', lambda word: dict(zip(names, args)).get(word[0], word[0]), f.inner)
+    params = "".join(f", {p.declare()}" for p in f.params)
+    return (f"static MLT_NOINLINE int tool_{f.name}(mlt_rank *me{params})\n{{\n    mlt_tool *tool;\n    int code = mlt_tool_enter(me, &tool);\n"
+            f"    if (code != MPI_SUCCESS)\n        return code;\n{''.join(looks)}    code = {body};\n{ends}    return code;\n}}\n\n")
 
 
 def find_bodies(functions, folder):
@@ -230,7 +303,7 @@ def find_bodies(functions, folder):
             text = path.read_text(encoding="utf-8")
             defined.update(re.findall(r"^\w[\w \*]*\bmlt_mpi_([A-Z]\w*)\([^;]*?\)\s*\{", text, re.M))
     wanted = {f.body for f in functions if not f.form and f.body == f.name}
-    wanted.update(name for f in functions for name in re.findall(r"\bmlt_mpi_([A-Z]\w*)\(", f.form))
+    wanted.update(name for f in functions for name in re.findall(r"\bmlt_mpi_([A-Z]\w*)\(", f.inner or f.form))
     if wanted - defined:
         sys.exit(f"gen_mpi.py: no body in {folder} for {', '.join(sorted(wanted - defined))}")
     if defined - wanted:
@@ -424,7 +497,12 @@ def is_file(f, p):
 
 
 def is_window(f, p):
-    return f.chapter in WINDOW_CHAPTERS and p.type == "MPI_Win" and not p.array
+    return (f.chapter in WINDOW_CHAPTERS or f.name in WINDOW_NOTES) and p.type == "MPI_Win" and not p.array
+
+
+def is_session(f, p):
+    """In the chapter of error handlers, the session may be a bad one before MPI_Init."""
+    return p.type == "MPI_Session" and not p.array and not f.kind and f.chapter != 9
 
 
 def body_type(f, p):
@@ -436,6 +514,8 @@ def body_type(f, p):
         return "mlt_file *"
     if is_window(f, p):
         return "mlt_win *"
+    if is_session(f, p):
+        return "mlt_session *"
     return f.wide.get(p.name, p.type)
 
 
@@ -456,18 +536,22 @@ def body_prototype(f, prefix="mlt_mpi_", more=()):
 def bodies_h(functions):
     out = [NOTE, "#ifndef MLT_GEN_MPI_BODIES_H\n#define MLT_GEN_MPI_BODIES_H\n\n#include <mpi.h>\n\n"
            '#include "mpi/comm/comm.h"\n#include "mpi/how.h"\n#include "p2p/p2p.h"\n#include "type/type.h"\n\n'
-           "typedef struct mlt_file mlt_file;\ntypedef struct mlt_win mlt_win;\n\n"]
+           "typedef struct mlt_file mlt_file;\ntypedef struct mlt_win mlt_win;\ntypedef struct mlt_session mlt_session;\n"
+           "struct mlt_tool; // and what belongs to it\nstruct mlt_tool_cvar_handle;\nstruct mlt_tool_pvar_handle;\nstruct mlt_tool_session;\n"
+           "struct mlt_tool_registration;\nstruct mlt_tool_instance;\nstruct mlt_tool_enum;\n\n"]
     for f in functions:
         if f.body != f.name:
             continue
-        if not f.form:
+        if f.inner.startswith(f"mlt_mpi_{f.name}("):
+            out.append(tool_prototype(f))
+        elif not f.form:
             out.append(body_prototype(f))
         elif f.form.startswith(f"mlt_mpi_{f.name}(") or f.name in BLOCKING:
             out.append(body_prototype(f, more=["const mlt_how *how"]))
         if f.name in BLOCKING:
             out.append(body_prototype(f, "mlt_blocking_"))
     out.append("\n// The others have the body of another function:\n//\n")
-    out += [f"//     {f.full:<32} {f.form}\n" for f in functions if f.body == f.name and f.form]
+    out += [f"//     {f.full:<32} {f.inner or f.shared or f.form}\n" for f in functions if f.body == f.name and f.form]
     out.append("\n#endif\n")
     return "".join(out)
 
@@ -511,13 +595,19 @@ def check_handles(f, where):
         out.append(fail(f"!{p.name}_{unless_null(f, p)}", call(f, "mlt_lost") if apart else refuse_comm(f, p, where)))
         if where == "NULL":
             where = p.name + "_"
+    if f.name in TOPOLOGIES:
+        kind = f"MPI_{TOPOLOGIES[f.name]}"
+        out.append(fail(f"!mlt_topo_is({where}, {kind})", f"mlt_refuse_topology(me, {where}, {f.fn}, {kind})"))
     for p in f.params:
         if is_file(f, p):
             out.append(f"    mlt_file *{p.name}_ = mlt_file_mine(me, {p.name});\n")
             out.append(fail(f"!{p.name}_", f'mlt_refuse_file(me, {f.fn}, "{p.name}", {p.name})'))
+        if is_session(f, p):
+            out.append(f"    mlt_session *{p.name}_ = mlt_session_mine(me, {p.name});\n")
+            out.append(fail(f"!{p.name}_", f"mlt_refuse_session(me, {f.fn}, {p.name})"))
         if is_window(f, p):
             out.append(f"    mlt_win *{p.name}_ = mlt_win_mine(me, {p.name});\n")
-            out.append(fail(f"!{p.name}_", f'mlt_refuse_handle(me, NULL, {f.fn}, MPI_ERR_WIN, "{p.name}", "window", (uintptr_t){p.name})'))
+            out.append(fail(f"!{p.name}_{unless_null(f, p)}", f'mlt_refuse_handle(me, NULL, {f.fn}, MPI_ERR_WIN, "{p.name}", "window", (uintptr_t){p.name})'))
     for p in f.params:
         if p.array or p.type != "MPI_Datatype":
             continue
@@ -655,13 +745,13 @@ def arguments(f, twin):
     for p in f.params:
         if p.variadic:
             continue
-        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW or is_file(f, p) or is_window(f, p):
+        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW or is_file(f, p) or is_window(f, p) or is_session(f, p):
             out.append(p.name + "_")
         elif p.name in twin.wide and p.type.endswith("*") and f is twin:
             narrow.append((p, twin.wide[p.name].rstrip(" *")))
             out.append(f"&{p.name}_")
         elif p.name in twin.lists:
-            out.append(f"(mlt_coll_numbers){{{p.name}, {'false' if p.type == 'const int' else 'true'}}}")
+            out.append(f"((mlt_coll_numbers){{{p.name}, {'false' if p.type == 'const int' else 'true'}}})")
         else:
             out.append(p.name)
     return out, narrow
@@ -959,16 +1049,22 @@ def detour(f, twin):
 
 
 def surface_c(functions, by_name, declared=("mpi.h",)):
-    headers = ["base/export.h", "mpi/coll/op.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
-               "mpi_bodies.h"]
+    headers = ["base/export.h", "mpi/coll/list.h", "mpi/coll/op.h", "mpi/comm/group.h", "mpi/comm/port.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/error/user.h", "mpi/handle.h", "mpi/info/info.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/topo/topo.h", "mpi/intercept.h", "mpi/win/cached.h",
+               "mpi_bodies.h", "mpi_refuse.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")
     if any(is_file(f, p) for f in functions for p in f.params):
         headers.append("mpi/file/file.h")
-    headers.sort(key=lambda header: (header == "mpi_bodies.h", header))
+    if any(f.tool for f in functions):
+        headers += TOOL_HEADERS
+    headers.sort(key=lambda header: ("/" not in header, header))
     out = [NOTE, *(f"#include <{header}>\n" for header in declared), "\n", *(f'#include "{header}"\n' for header in headers), "\n"]
     for f in functions:
-        out.append(f"{unmake(f)}{again(f)}{lost(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}")
+        if f.shared:
+            prototype = body_prototype(f, "form_", ["const mlt_how *how"]).removesuffix(";\n")
+            out.append(f"static MLT_NOINLINE {prototype}\n{{\n    return {f.shared};\n}}\n\n")
+    for f in functions:
+        out.append(f"{unmake(f)}{again(f)}{lost(f)}{tool_call(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}")
         if f.extension:
             out.append("\n")
             continue
@@ -978,6 +1074,89 @@ def surface_c(functions, by_name, declared=("mpi.h",)):
             out += [f'extern __attribute__(({weak}alias("PMPI_{f.name}"))) MLT_EXPORT __typeof__(PMPI_{f.name}) {prefix}{OTHER_NAMES[f.name]};\n\n'
                     for prefix, weak in (("PMPI_", ""), ("MPI_", "weak, "))]
     return "".join(out)
+
+
+# ---- GOAL, and reductions between sets
+
+# What a function of another type gives if it fails; an int is the error's code.
+GOAL_FAILURES = {"int": "code", "GOAL_id": "-1", "GOAL_fid": "-1"}
+# Handles that are looked at: what the body gets, and what finds it.
+GOAL_OBJECTS = {"GOAL_Goal": ("GOAL_Goal ", "mlt_goal_of"), "GOAL_Sched": ("GOAL_Sched ", "mlt_goal_sched_of"),
+                "MPI_Comm": ("mlt_comm *", "mlt_goal_comm_of")}
+
+
+def goal_functions(spec, extensions):
+    """What goal.h and coll.h declare beside the table of extensions, with its call: of mlt_goal_X, or what goal_forms.tsv says."""
+    forms, others, out = dict(read_table(spec, "goal_forms.tsv")), {f.full for f in extensions}, []
+    for header in ("goal.h", "coll.h"):
+        text = (pathlib.Path(spec).parent / "include" / "millet" / header).read_text(encoding="utf-8")
+        for returns, name, params in re.findall(r"^(?!typedef)(\w[\w ]*\*?)\b((?:GOAL|MPIX)_\w+)\(([^()]*)\);", text, re.M):
+            f = Function(name, 0, "", "no", "", f"{returns}{name}({' '.join(params.split())})")
+            f.form = forms.get(name, f"mlt_goal_{f.name}({', '.join(names_of(f))})")
+            out += [f] if name not in others else []
+    return out
+
+
+def goal_object(f, p):
+    return GOAL_OBJECTS.get(p.type) if f.full.startswith("GOAL_") else None
+
+
+def goal_bodies_h(functions):
+    out = [NOTE, "#ifndef MLT_GEN_GOAL_BODIES_H\n#define MLT_GEN_GOAL_BODIES_H\n\n#include <millet/goal.h>\n\n"
+           '#include "mpi/comm/comm.h"\n#include "p2p/p2p.h"\n\n']
+    for f in functions:
+        if f.form.startswith(f"mlt_goal_{f.name}("):
+            params = ["mlt_rank *me"] + [goal_object(f, p)[0] + p.name if goal_object(f, p) else p.declare() for p in f.params]
+            gap = "" if f.returns.endswith("*") else " "
+            out.append(f"{f.returns}{gap}mlt_goal_{f.name}({', '.join(params)});\n")
+    return "".join(out) + "\n#endif\n"
+
+
+def goal_surface_c(functions):
+    out = [NOTE, '#include <millet/coll.h>\n#include <millet/goal.h>\n\n#include "base/export.h"\n'
+           '#include "mpi/coll/reduce_to.h"\n#include "mpi/goal/goal.h"\n#include "goal_bodies.h"\n']
+    for f in functions:
+        args, looks = ["call.me"], []
+        for p in f.params:
+            object_ = goal_object(f, p)
+            args.append(p.name + "_" if object_ else p.name)
+            if object_:
+                looks.append(f"    {object_[0]}{p.name}_ = {object_[1]}(call.me, {p.name}, &code);\n" +
+                             fail(f"!{p.name}_", GOAL_FAILURES.get(f.returns, "NULL")))
+        code = "    int code = MPI_SUCCESS;\n" if looks else ""
+        out.append(f"\nMLT_EXPORT {f.prototype(f.strong.removesuffix(f.name))}\n{{\n"
+                   f"    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter({f.fn});\n{code}{''.join(looks)}"
+                   f"    return {body_call(f, f, names_of(f), args)};\n}}\n")
+    return "".join(out)
+
+
+# ---- errors
+
+def error_text_c(texts, constants):
+    wanted = [name for name, _, _, section in constants if section == "Error classes"]
+    missing = set(wanted) - {name for name, _ in texts}
+    if missing:
+        sys.exit(f"gen_mpi.py: error_texts.tsv lacks {sorted(missing)}")
+    cases = "".join(f'    case {name}:\n        return "{name}: {text}";\n' for name, text in texts)
+    return (f'{NOTE}#include "mpi/error/text.h"\n\n#include <mpi.h>\n\nconst char *mlt_error_text(int class)\n{{\n'
+            f'    switch (class) {{\n{cases}    default:\n        return "no error class";\n    }}\n}}\n')
+
+
+def refusals(folder):
+    """Of each mlt_bad_X that raises an error of an argument, mlt_refuse_X: the same, and what the program gets for it. For checks
+    before the body, whose ways out are tail calls of something cold."""
+    headers, prototypes, bodies = [], [], []
+    for path in sorted(pathlib.Path(folder).rglob("*.h")):
+        found = re.findall(r"^int mlt_bad_(\w+)\(([^;]*?)\)\s+MLT_COLD;", path.read_text(encoding="utf-8"), re.M)
+        if found:
+            headers.append(f'#include "mpi/{path.relative_to(folder)}"\n')
+        for name, params in found:
+            prototype = f"int mlt_refuse_{name}({' '.join(params.split())})"
+            prototypes.append(f"{prototype} MLT_COLD;\n")
+            args = ", ".join(re.findall(r"(\w+)(?:,|$)", params))
+            bodies.append(f"\n{prototype}\n{{\n    return mlt_mpi_answer(me, mlt_bad_{name}({args}));\n}}\n")
+    return (f"{NOTE}#ifndef MLT_GEN_MPI_REFUSE_H\n#define MLT_GEN_MPI_REFUSE_H\n\n{''.join(headers)}\n{''.join(prototypes)}\n#endif\n",
+            f'{NOTE}#include "mpi_refuse.h"\n\n#include "mpi/error/answer.h"\n{"".join(bodies)}')
 
 
 # ---- datatypes
@@ -1072,6 +1251,12 @@ def main():
     write(os.path.join(gen, "mpi_fn.h"), fn_h(functions, chapters, others))
     write(os.path.join(gen, "mpi_fn.c"), fn_c(functions, chapters, others))
     write(os.path.join(gen, "mpi_bodies.h"), bodies_h(functions + extensions))
+    goal = goal_functions(spec, extensions)
+    write(os.path.join(gen, "goal_bodies.h"), goal_bodies_h(goal))
+    write(os.path.join(gen, "goal_surface.c"), goal_surface_c(goal))
+    write(os.path.join(gen, "mpi_error_text.c"), error_text_c(read_table(spec, "error_texts.tsv"), constants))
+    for ending, text in zip("hc", refusals(bodies)):
+        write(os.path.join(gen, f"mpi_refuse.{ending}"), text)
     write(os.path.join(gen, "type_predefined.c"),
           predefined_c(read_table(spec, "datatypes.tsv"), constants))
     for number, _ in chapters:

@@ -18,7 +18,7 @@ import tokenize
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MENTION = re.compile(r'(?<![\w/<"%*.\[-])((?:[\w-]+/)*)([a-z]\w+\.[ch])\b(?!["\w>])')
-ELSEWHERE = re.compile(r"(mpi|mpif|mpi_fn|mpi_bodies|mpi_surface_\d\d|type_predefined|lua|libdill|x_\w+|stdint|stdio|stdlib|threads|stdatomic|fi_rma|\w+\.flow)\.[ch]")
+ELSEWHERE = re.compile(r"(mpi|mpif|mpi_fn|mpi_bodies|mpi_refuse|mpi_error_text|goal_bodies|goal_surface|mpi_surface_\d\d|type_predefined|lua|libdill|x_\w+|stdint|stdio|stdlib|threads|stdatomic|fi_rma|\w+\.flow)\.[ch]")
 PYTHON = "#!/usr/bin/env python3"
 TEXTS = (".c", ".h", ".md", ".cmake", ".S", ".txt", ".py", ".tsv")
 FOLDERS = ("src/", "docs/", "include/", "cmake/", "bench/", "test/", "examples/", "share/", "CMakeLists.txt", "README.md", "CONTRIBUTING.md")

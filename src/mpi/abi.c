@@ -31,13 +31,6 @@ static struct {
     char is_true[MOST_LOGICAL], is_false[MOST_LOGICAL];
 } booleans;
 
-int mlt_mpi_Abi_get_version(mlt_rank *me, int *abi_major, int *abi_minor)
-{
-    *abi_major = MPI_ABI_VERSION;
-    *abi_minor = MPI_ABI_SUBVERSION;
-    return MPI_SUCCESS;
-}
-
 int mlt_mpi_Abi_get_info(mlt_rank *me, MPI_Info *info)
 {
     const struct {

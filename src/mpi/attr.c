@@ -630,34 +630,17 @@ mlt_attr_holder mlt_attr_of_type(mlt_rank *me, const mlt_type *type, bool make)
 
 // ---- of windows
 
-static mlt_attr_holder win_holder(mlt_win *w)
+mlt_attr_holder mlt_attr_of_win(mlt_win *win, bool make)
 {
-    return (mlt_attr_holder){MLT_ATTR_WIN, NULL, w, w->notes ? &w->notes->attrs : NULL};
+    mlt_win_notes *notes = make ? mlt_win_notes_of(win) : win->notes;
+    return (mlt_attr_holder){MLT_ATTR_WIN, NULL, win, notes ? &notes->attrs : NULL};
 }
 
-int mlt_mpi_Win_get_attr(mlt_rank *me, MPI_Win win, int keyval, void *value, int *flag)
+int mlt_mpi_Win_get_attr(mlt_rank *me, mlt_win *win, int keyval, void *value, int *flag)
 {
-    mlt_win *w = mlt_win_mine(me, win);
-    if (!w)
-        return mlt_bad_win(me, win);
-    const void *known = mlt_win_attribute(w, keyval, flag);
+    const void *known = mlt_win_attribute(win, keyval, flag);
     if (!*flag)
-        return mlt_attr_get(me, win_holder(w), keyval, value, flag);
+        return mlt_attr_get(me, mlt_attr_of_win(win, false), keyval, value, flag);
     *(const void **)value = known;
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Win_set_attr(mlt_rank *me, MPI_Win win, int keyval, void *value)
-{
-    mlt_win *w = mlt_win_mine(me, win);
-    if (!w)
-        return mlt_bad_win(me, win);
-    (void)mlt_win_notes_of(w);
-    return mlt_attr_set(me, win_holder(w), keyval, value);
-}
-
-int mlt_mpi_Win_delete_attr(mlt_rank *me, MPI_Win win, int keyval)
-{
-    mlt_win *w = mlt_win_mine(me, win);
-    return w ? mlt_attr_delete(me, win_holder(w), keyval) : mlt_bad_win(me, win);
 }

@@ -20,6 +20,7 @@ typedef enum mlt_attr_kind { MLT_ATTR_COMM, MLT_ATTR_TYPE, MLT_ATTR_WIN } mlt_at
 
 struct mlt_attr; // attr.c
 struct mlt_comm;
+struct mlt_win;
 
 // The attributes of one object, in the order in which they were first set; zeroed: none.
 typedef struct mlt_attrs {
@@ -57,6 +58,7 @@ typedef struct mlt_attr_holder {
 
 mlt_attr_holder mlt_attr_of_comm(mlt_rank *me, struct mlt_comm *comm, bool make);
 mlt_attr_holder mlt_attr_of_type(mlt_rank *me, const mlt_type *type, bool make);
+mlt_attr_holder mlt_attr_of_win(struct mlt_win *win, bool make);
 
 // MPI_X_get_attr, MPI_X_set_attr, MPI_X_delete_attr.
 int mlt_attr_get(mlt_rank *me, mlt_attr_holder h, int keyval, void *value, int *flag);

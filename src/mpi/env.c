@@ -5,7 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi/trace.h"
 #include "mpi_bodies.h"
@@ -22,13 +21,6 @@ double mlt_mpi_Wtick(void)
     return clock_getres(CLOCK_MONOTONIC, &tick) == 0
                ? (double)tick.tv_sec + (double)tick.tv_nsec * 1e-9
                : 1e-9;
-}
-
-int mlt_mpi_Get_version(mlt_rank *me, int *version, int *subversion)
-{
-    *version = MPI_VERSION;
-    *subversion = MPI_SUBVERSION;
-    return MPI_SUCCESS;
 }
 
 int mlt_mpi_Get_library_version(mlt_rank *me, char *version, int *resultlen)

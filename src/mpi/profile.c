@@ -30,11 +30,6 @@ struct mlt_mpi_profile *mlt_profile_new(void)
     return p;
 }
 
-uint64_t mlt_mpi_clock(void)
-{
-    return mlt_os_now_ns();
-}
-
 void mlt_mpi_count(mlt_rank *me, uint16_t fn, uint64_t start_ns)
 {
     if (!me)

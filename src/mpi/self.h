@@ -240,5 +240,4 @@ static inline bool mlt_mpi_detours(void)
 
 // --report: set once before any rank runs. The detour counts and times every call.
 extern bool mlt_mpi_profiling __attribute__((visibility("hidden")));
-uint64_t mlt_mpi_clock(void);
 void mlt_mpi_count(mlt_rank *me, uint16_t fn, uint64_t start_ns); // one call ended; me may be NULL

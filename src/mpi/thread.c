@@ -12,6 +12,7 @@
 #include "mpi/error/error.h"
 #include "mpi/settings.h"
 #include "mpi/tool/tool.h"
+#include "os/os.h"
 
 // mlt_rank.threads. GRANTED: but the rank is not ready yet.
 enum { THREADS_NONE, THREADS_GRANTED, THREADS_OPEN };
@@ -251,7 +252,7 @@ mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
     }
     if (mlt_thread_is_kept_out(me))
         mlt_mpi_not_ready(fn);
-    detour.start_ns = mlt_mpi_profiling ? mlt_mpi_clock() : 0;
+    detour.start_ns = mlt_mpi_profiling ? mlt_os_now_ns() : 0;
     detour.gate = mlt_thread_lock(me);
     if (detour.gate)
         me->fn = fn; // inside: no other thread's call changes it

@@ -185,40 +185,37 @@ MLT_KERNEL void blocks(char *to, int64_t ts, const char *from, int64_t fs, uint6
     }
 }
 
+MLT_KERNEL void strided(char *to, int64_t ts, const char *from, int64_t fs, uint64_t length,
+                        uint64_t count, length_class class)
+{
+    if (class == WORD_1 || class == WORD_2 || class == WORD_4 || class == WORD_8)
+        words_any(to, ts, from, fs, length, count);
+    else
+        blocks(to, ts, from, fs, length, count, class);
+}
+
+// A call for each class of lengths: the class is a constant there, and so is the length of a word.
+#define OF_EACH_CLASS(CALL)                                                                        \
+    CALL(WORD_1, 1)                                                                                \
+    CALL(WORD_2, 2)                                                                                \
+    CALL(WORD_4, 4)                                                                                \
+    CALL(WORD_8, 8)                                                                                \
+    CALL(WORD_16, 16)                                                                              \
+    CALL(FROM_4, length)                                                                           \
+    CALL(FROM_8, length)                                                                           \
+    CALL(FROM_16, length)                                                                          \
+    CALL(FROM_32, length)                                                                          \
+    CALL(OTHER, length)
+
+#define STRIDED(class, bytes)                                                                      \
+    case class:                                                                                    \
+        strided(to, to_stride, from, from_stride, bytes, count, class);                            \
+        break;
 void mlt_kernel_strided(char *to, int64_t to_stride, const char *from, int64_t from_stride,
                         uint64_t length, uint64_t count)
 {
     switch (class_of(length)) {
-    case WORD_1:
-        words_any(to, to_stride, from, from_stride, 1, count);
-        break;
-    case WORD_2:
-        words_any(to, to_stride, from, from_stride, 2, count);
-        break;
-    case WORD_4:
-        words_any(to, to_stride, from, from_stride, 4, count);
-        break;
-    case WORD_8:
-        words_any(to, to_stride, from, from_stride, 8, count);
-        break;
-    case WORD_16:
-        blocks(to, to_stride, from, from_stride, 16, count, WORD_16);
-        break;
-    case FROM_4:
-        blocks(to, to_stride, from, from_stride, length, count, FROM_4);
-        break;
-    case FROM_8:
-        blocks(to, to_stride, from, from_stride, length, count, FROM_8);
-        break;
-    case FROM_16:
-        blocks(to, to_stride, from, from_stride, length, count, FROM_16);
-        break;
-    case FROM_32:
-        blocks(to, to_stride, from, from_stride, length, count, FROM_32);
-        break;
-    case OTHER:
-        blocks(to, to_stride, from, from_stride, length, count, OTHER);
-        break;
+        OF_EACH_CLASS(STRIDED)
     }
 }
 
@@ -258,6 +255,10 @@ MLT_KERNEL void differing(kernel_direction way, const int64_t *offset, const uin
     }
 }
 
+#define LISTED(class, bytes)                                                                       \
+    case class:                                                                                    \
+        same(way, offset, count, base, packed, bytes, class);                                      \
+        break;
 MLT_KERNEL void kernel_listed(kernel_direction way, const mlt_layout *list, uint64_t first,
                               uint64_t count, uintptr_t base, char *packed)
 {
@@ -268,36 +269,7 @@ MLT_KERNEL void kernel_listed(kernel_direction way, const mlt_layout *list, uint
         return;
     }
     switch (class_of(length)) {
-    case WORD_4:
-        same(way, offset, count, base, packed, 4, WORD_4);
-        break;
-    case WORD_8:
-        same(way, offset, count, base, packed, 8, WORD_8);
-        break;
-    case WORD_16:
-        same(way, offset, count, base, packed, 16, WORD_16);
-        break;
-    case FROM_16:
-        same(way, offset, count, base, packed, length, FROM_16);
-        break;
-    case FROM_32:
-        same(way, offset, count, base, packed, length, FROM_32);
-        break;
-    case FROM_8:
-        same(way, offset, count, base, packed, length, FROM_8);
-        break;
-    case WORD_1:
-        same(way, offset, count, base, packed, 1, WORD_1);
-        break;
-    case WORD_2:
-        same(way, offset, count, base, packed, 2, WORD_2);
-        break;
-    case FROM_4:
-        same(way, offset, count, base, packed, length, FROM_4);
-        break;
-    case OTHER:
-        same(way, offset, count, base, packed, length, OTHER);
-        break;
+        OF_EACH_CLASS(LISTED)
     }
 }
 

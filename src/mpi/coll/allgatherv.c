@@ -136,19 +136,19 @@ int mlt_mpi_Allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                        mlt_coll_numbers displs, const mlt_type *recvtype, mlt_comm *comm,
                        const mlt_how *how)
 {
-    mlt_coll_list recv = MLT_COLL_LIST(recv, displs);
+    mlt_coll_list *recv = MLT_COLL_LIST("recv", recvbuf, recvcounts, "displs", displs, recvtype);
     if (MLT_UNLIKELY(comm->inter)) {
-        mlt_coll_list send = MLT_COLL_LIST_ALIKE(send);
-        send.same = true;
-        send.blocks = recv.blocks = (uint32_t)comm->peers;
-        return mlt_coll_exchange(me, comm, &send, &recv, mlt_inter_peer, MPI_ROOT,
-                                 MLT_FORM_ALLGATHER, how);
+        mlt_coll_list *send = MLT_COLL_LIST_ALIKE("send", sendbuf, sendcount, sendtype);
+        send->same = true;
+        send->blocks = recv->blocks = (uint32_t)comm->peers;
+        return mlt_coll_exchange(me, comm, send, recv, mlt_inter_peer, MPI_ROOT, MLT_FORM_ALLGATHER,
+                                 how);
     }
     mlt_coll_data send = MLT_COLL_DATA(send);
-    int code = allgatherv_check(me, comm, &send, &recv);
+    int code = allgatherv_check(me, comm, &send, recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     uint64_t words = 3 * (uint64_t)comm->size + 1; // starts, counts, displacements
-    return allgatherv_go(me, comm, &send, &recv, mlt_coll_memory_take(me, words * sizeof(uint64_t)),
+    return allgatherv_go(me, comm, &send, recv, mlt_coll_memory_take(me, words * sizeof(uint64_t)),
                          how);
 }

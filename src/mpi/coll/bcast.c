@@ -2,7 +2,6 @@
 // MPI_Barrier and MPI_Bcast.
 #include "mpi/coll/coll.h"
 #include "mpi/coll/inter.h"
-#include "mpi/error/error.h"
 #include "mpi_bodies.h"
 
 // A rank that waits in a quick call should leave little on its stack: of a million ranks every line

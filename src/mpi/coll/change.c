@@ -296,9 +296,7 @@ int mlt_mpi_Coll_load(mlt_rank *me, mlt_comm *comm, const char *file)
     char why[CHANGE_WHY];
     int code;
     if (comm->inter)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                             "argument comm is an intercommunicator, but should be an "
-                             "intracommunicator");
+        return mlt_comm_bad_inter(me, comm, "comm");
     if (!mlt_coll_load_rulebook(me, comm, file, why, &code) && code == MPI_SUCCESS)
         code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
     return code;

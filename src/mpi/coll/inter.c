@@ -6,7 +6,6 @@
 #include "coll/alg/inter.h"
 #include "mpi/coll/list.h"
 #include "mpi/comm/shared.h"
-#include "mpi/error/error.h"
 
 // ---- who is where
 

@@ -42,21 +42,27 @@ typedef struct mlt_coll_list {
     bool apart;                // it is the other list's buffer, too: packed before anything is done
 } mlt_coll_list;
 
-// The arguments sendbuf, sendcounts, sdispls and sendtype or sendtypes; or sendbuf, sendcount, sendtype.
-#define MLT_COLL_LIST(send, sdispls)                                                               \
-    {                                                                                              \
-        .which = #send, .buf = send##buf, .listed = true, .counts = send##counts,                  \
-        .displs = sdispls, .displs_name = #sdispls, .type = send##type                             \
-    }
-#define MLT_COLL_LIST_TYPED(send, sdispls)                                                         \
-    {                                                                                              \
-        .which = #send, .buf = send##buf, .listed = true, .counts = send##counts,                  \
-        .displs = sdispls, .displs_name = #sdispls, .typed = true, .types = send##types            \
-    }
-#define MLT_COLL_LIST_ALIKE(send)                                                                  \
-    {                                                                                              \
-        .which = #send, .buf = send##buf, .count = send##count, .type = send##type                 \
-    }
+// Such a side: of the arguments sendbuf, sendcounts, sdispls and sendtype or sendtypes; or sendbuf,
+// sendcount, sendtype.
+#define MLT_COLL_LIST(which_, buf_, counts_, name_, displs_, type_)                                \
+    (&(mlt_coll_list){.which = which_,                                                             \
+                      .buf = buf_,                                                                 \
+                      .listed = true,                                                              \
+                      .counts = counts_,                                                           \
+                      .displs = displs_,                                                           \
+                      .displs_name = name_,                                                        \
+                      .type = type_})
+#define MLT_COLL_LIST_TYPED(which_, buf_, counts_, name_, displs_, types_)                         \
+    (&(mlt_coll_list){.which = which_,                                                             \
+                      .buf = buf_,                                                                 \
+                      .listed = true,                                                              \
+                      .counts = counts_,                                                           \
+                      .displs = displs_,                                                           \
+                      .displs_name = name_,                                                        \
+                      .typed = true,                                                               \
+                      .types = types_})
+#define MLT_COLL_LIST_ALIKE(which_, buf_, count_, type_)                                           \
+    (&(mlt_coll_list){.which = which_, .buf = buf_, .count = count_, .type = type_})
 
 extern const mlt_coll_list mlt_coll_list_nothing;
 
@@ -65,6 +71,15 @@ extern const mlt_coll_list mlt_coll_list_nothing;
 int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
                       const mlt_coll_list *recv, mlt_coll_list_peer *peer, int32_t root,
                       mlt_coll_form form, const mlt_how *how);
+
+// MPI_Gatherv and MPI_Scatterv: `all` is the root's side. MPI_Alltoallv and MPI_Alltoallw. With neighbours,
+// if the communicator has a topology.
+int mlt_coll_rooted_lists(mlt_rank *me, mlt_coll_form form, mlt_coll_list *one, mlt_coll_list *all,
+                          int root, mlt_comm *comm, const mlt_how *how);
+int mlt_coll_all_lists(mlt_rank *me, mlt_coll_list *send, mlt_coll_list *recv, mlt_comm *comm,
+                       const mlt_how *how);
+int mlt_coll_neighbors(mlt_rank *me, mlt_coll_list *send, mlt_coll_list *recv, mlt_coll_form form,
+                       mlt_comm *comm, const mlt_how *how);
 
 // A list's argument that must be there ("recvcounts") is NULL.
 int mlt_coll_bad_array(mlt_rank *me, mlt_comm *comm, const char *name) MLT_COLD;

@@ -4,7 +4,6 @@
 #include "mpi/coll/coll.h"
 #include "mpi/coll/inter.h"
 #include "mpi/coll/list.h"
-#include "mpi_bodies.h"
 
 static int32_t every_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i, int32_t *tag)
 {
@@ -30,8 +29,8 @@ static int32_t scatterv_peer(const mlt_comm *comm, int32_t root, bool sends, uin
 }
 
 // One message between the root, which has `all`, and every rank, this way or that.
-static int lists_rooted(mlt_rank *me, mlt_coll_form form, mlt_coll_list *one, mlt_coll_list *all,
-                        int root, mlt_comm *comm, const mlt_how *how)
+int mlt_coll_rooted_lists(mlt_rank *me, mlt_coll_form form, mlt_coll_list *one, mlt_coll_list *all,
+                          int root, mlt_comm *comm, const mlt_how *how)
 {
     bool gathers = form == MLT_FORM_GATHERV;
     int code = mlt_coll_check_root(me, comm, root);
@@ -52,26 +51,8 @@ static int lists_rooted(mlt_rank *me, mlt_coll_form form, mlt_coll_list *one, ml
                              form, how);
 }
 
-int mlt_mpi_Gatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                    const mlt_type *sendtype, void *recvbuf, mlt_coll_numbers recvcounts,
-                    mlt_coll_numbers displs, const mlt_type *recvtype, int root, mlt_comm *comm,
-                    const mlt_how *how)
-{
-    mlt_coll_list send = MLT_COLL_LIST_ALIKE(send), recv = MLT_COLL_LIST(recv, displs);
-    return lists_rooted(me, MLT_FORM_GATHERV, &send, &recv, root, comm, how);
-}
-
-int mlt_mpi_Scatterv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                     mlt_coll_numbers displs, const mlt_type *sendtype, void *recvbuf,
-                     MPI_Count recvcount, const mlt_type *recvtype, int root, mlt_comm *comm,
-                     const mlt_how *how)
-{
-    mlt_coll_list send = MLT_COLL_LIST(send, displs), recv = MLT_COLL_LIST_ALIKE(recv);
-    return lists_rooted(me, MLT_FORM_SCATTERV, &recv, &send, root, comm, how);
-}
-
-static int lists_alltoall(mlt_rank *me, mlt_coll_list *send, mlt_coll_list *recv, mlt_comm *comm,
-                          const mlt_how *how)
+int mlt_coll_all_lists(mlt_rank *me, mlt_coll_list *send, mlt_coll_list *recv, mlt_comm *comm,
+                       const mlt_how *how)
 {
     bool in_place = !comm->inter && mlt_coll_in_place(send->buf);
     if (in_place)
@@ -83,23 +64,4 @@ static int lists_alltoall(mlt_rank *me, mlt_coll_list *send, mlt_coll_list *recv
                              : in_place  ? other_peer
                                          : every_peer,
                              MPI_ROOT, MLT_FORM_ALLTOALLV, how);
-}
-
-int mlt_mpi_Alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                      mlt_coll_numbers sdispls, const mlt_type *sendtype, void *recvbuf,
-                      mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
-                      const mlt_type *recvtype, mlt_comm *comm, const mlt_how *how)
-{
-    mlt_coll_list send = MLT_COLL_LIST(send, sdispls), recv = MLT_COLL_LIST(recv, rdispls);
-    return lists_alltoall(me, &send, &recv, comm, how);
-}
-
-int mlt_mpi_Alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                      mlt_coll_numbers sdispls, const MPI_Datatype sendtypes[], void *recvbuf,
-                      mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
-                      const MPI_Datatype recvtypes[], mlt_comm *comm, const mlt_how *how)
-{
-    mlt_coll_list send = MLT_COLL_LIST_TYPED(send, sdispls);
-    mlt_coll_list recv = MLT_COLL_LIST_TYPED(recv, rdispls);
-    return lists_alltoall(me, &send, &recv, comm, how);
 }

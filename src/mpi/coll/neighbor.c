@@ -10,7 +10,6 @@
 #include "mpi/coll/list.h"
 #include "mpi/error/error.h"
 #include "mpi/topo/topo.h"
-#include "mpi_bodies.h"
 
 // ---- neighbours
 
@@ -73,8 +72,8 @@ static int neighbor_find(mlt_rank *me, mlt_comm *comm, neighbor_neighbours *n)
     return MPI_SUCCESS;
 }
 
-static int neighbor_go(mlt_rank *me, mlt_comm *comm, mlt_coll_list *send, mlt_coll_list *recv,
-                       mlt_coll_form form, const mlt_how *how)
+int mlt_coll_neighbors(mlt_rank *me, mlt_coll_list *send, mlt_coll_list *recv, mlt_coll_form form,
+                       mlt_comm *comm, const mlt_how *how)
 {
     neighbor_neighbours n = {0};
     int code = neighbor_find(me, comm, &n);
@@ -84,54 +83,4 @@ static int neighbor_go(mlt_rank *me, mlt_comm *comm, mlt_coll_list *send, mlt_co
     recv->blocks = n.in;
     send->same = form == MLT_FORM_NEIGHBOR_ALLGATHER;
     return mlt_coll_exchange(me, comm, send, recv, n.peer, 0, form, how);
-}
-
-// ---- the operations
-
-int mlt_mpi_Neighbor_allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                               const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                               const mlt_type *recvtype, mlt_comm *comm, const mlt_how *how)
-{
-    mlt_coll_list send = MLT_COLL_LIST_ALIKE(send);
-    mlt_coll_list recv = MLT_COLL_LIST_ALIKE(recv);
-    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLGATHER, how);
-}
-
-int mlt_mpi_Neighbor_allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                                const mlt_type *sendtype, void *recvbuf,
-                                mlt_coll_numbers recvcounts, mlt_coll_numbers displs,
-                                const mlt_type *recvtype, mlt_comm *comm, const mlt_how *how)
-{
-    mlt_coll_list send = MLT_COLL_LIST_ALIKE(send);
-    mlt_coll_list recv = MLT_COLL_LIST(recv, displs);
-    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLGATHER, how);
-}
-
-int mlt_mpi_Neighbor_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                              const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                              const mlt_type *recvtype, mlt_comm *comm, const mlt_how *how)
-{
-    mlt_coll_list send = MLT_COLL_LIST_ALIKE(send);
-    mlt_coll_list recv = MLT_COLL_LIST_ALIKE(recv);
-    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
-}
-
-int mlt_mpi_Neighbor_alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                               mlt_coll_numbers sdispls, const mlt_type *sendtype, void *recvbuf,
-                               mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
-                               const mlt_type *recvtype, mlt_comm *comm, const mlt_how *how)
-{
-    mlt_coll_list send = MLT_COLL_LIST(send, sdispls);
-    mlt_coll_list recv = MLT_COLL_LIST(recv, rdispls);
-    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
-}
-
-int mlt_mpi_Neighbor_alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                               mlt_coll_numbers sdispls, const MPI_Datatype sendtypes[],
-                               void *recvbuf, mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
-                               const MPI_Datatype recvtypes[], mlt_comm *comm, const mlt_how *how)
-{
-    mlt_coll_list send = MLT_COLL_LIST_TYPED(send, sdispls);
-    mlt_coll_list recv = MLT_COLL_LIST_TYPED(recv, rdispls);
-    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
 }

@@ -10,7 +10,6 @@
 #include "boot/job.h"
 #include "coll/path.h"
 #include "mpi/coll/change.h"
-#include "mpi/comm/shared.h"
 #include "mpi/self.h"
 
 void mlt_outside_look(mlt_worker *worker)

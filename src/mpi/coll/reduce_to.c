@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll/reduce_to.h"
 
-#include <millet/coll.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
@@ -15,7 +13,6 @@
 #include "mpi/comm/group.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
-#include "mpi/goal/goal.h"
 #include "mpi/handle.h"
 #include "mpi/settings.h"
 
@@ -147,11 +144,6 @@ static pair *reduce_to_pair_new(mlt_rank *me, mlt_comm *comm, mlt_map *contribut
 
 // ---- teams
 
-static int32_t member_world(const void *map, int32_t rank)
-{
-    return mlt_map_world(map, rank);
-}
-
 // Of a rank that is no member: a team of its own, in which nothing is done.
 static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
 {
@@ -177,7 +169,7 @@ static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
         .rank = me,
         .context = MLT_CONTEXT_REDUCE_TO + 2 * (uint32_t)(p->hash % CONTEXTS),
         .self = (int32_t)self,
-        .world = member_world,
+        .world = mlt_map_member,
         .group = p->world,
     };
     f.fixed = f.ordinary;
@@ -441,56 +433,21 @@ static int reduce_to_go(mlt_rank *me, const arguments *a, const mlt_how *how)
     return mlt_coll_go_on(me, &job, p->team, persistent ? p->fixed_calls++ : p->calls++, how);
 }
 
-static int reduce_to_call(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
-                          MPI_Group contributors, MPI_Group receivers, MPI_Comm comm,
-                          const mlt_how *how)
+int mlt_coll_reduce_to(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                       MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
+                       MPI_Group receivers, MPI_Comm comm, const mlt_how *how)
 {
-    int code = reduce_to_check(me, a, datatype, op, comm, how);
+    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
+    int code = reduce_to_check(me, &a, datatype, op, comm, how);
     if (code != MPI_SUCCESS)
         return code;
-    a->pair = reduce_to_find(me, a->comm, contributors, receivers, &code);
-    if (!a->pair)
+    a.pair = reduce_to_find(me, a.comm, contributors, receivers, &code);
+    if (!a.pair)
         return code;
-    if (!a->pair->gives && !a->pair->gets && !mlt_how_is_persistent(how))
-        return mlt_mpi_raise(me, a->comm, me->fn, MPI_ERR_GROUP,
+    if (!a.pair->gives && !a.pair->gets && !mlt_how_is_persistent(how))
+        return mlt_mpi_raise(me, a.comm, me->fn, MPI_ERR_GROUP,
                              "the caller, rank %d of %s, neither contributes nor receives",
-                             a->comm->rank, mlt_comm_name(me, a->comm));
-    code = reduce_to_check_buffers(me, a);
-    return code == MPI_SUCCESS ? reduce_to_go(me, a, how) : code;
-}
-
-static int reduce_to(uint16_t fn, const void *sendbuf, void *recvbuf, MPI_Count count,
-                     MPI_Datatype datatype, MPI_Op op, MPI_Group contributors, MPI_Group receivers,
-                     MPI_Comm comm, const mlt_how *how)
-{
-    mlt_goal_call call = mlt_goal_enter(fn);
-    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
-    int code = reduce_to_call(call.me, &a, datatype, op, contributors, receivers, comm, how);
-    mlt_goal_leave(&call);
-    return code;
-}
-
-MLT_EXPORT int MPIX_Reduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
-                              MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
-                              MPI_Group receivers, MPI_Comm comm)
-{
-    return reduce_to(MLT_FN_MPIX_Reduce_to, sendbuf, recvbuf, count, datatype, op, contributors,
-                     receivers, comm, MLT_BLOCKING);
-}
-
-MLT_EXPORT int MPIX_Ireduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
-                               MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
-                               MPI_Group receivers, MPI_Comm comm, MPI_Request *request)
-{
-    return reduce_to(MLT_FN_MPIX_Ireduce_to, sendbuf, recvbuf, count, datatype, op, contributors,
-                     receivers, comm, MLT_NONBLOCKING(request));
-}
-
-MLT_EXPORT int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count,
-                                   MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
-                                   MPI_Group receivers, MPI_Comm comm, MPI_Info info,
-                                   MPI_Request *request)
-{
-    return reduce_to(MLT_FN_MPIX_Reduce_to_init, sendbuf, recvbuf, count, datatype, op,
-                     contributors, receivers, comm, MLT_PERSISTENT(request, info));
+                             a.comm->rank, mlt_comm_name(me, a.comm));
+    code = reduce_to_check_buffers(me, &a);
+    return code == MPI_SUCCESS ? reduce_to_go(me, &a, how) : code;
 }

@@ -9,9 +9,15 @@
 #pragma once
 
 #include "coll/team.h"
+#include "mpi/how.h"
 
 struct mlt_reduce_tos;                                // of a communicator, in mlt_comm_extra
 void mlt_reduce_tos_free(struct mlt_reduce_tos *all); // NULL is fine; none is under way
 
 // Calls `tell` for the team of each pair. NULL is fine.
 void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team));
+
+// MPIX_Reduce_to and the like.
+int mlt_coll_reduce_to(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                       MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
+                       MPI_Group receivers, MPI_Comm comm, const mlt_how *how);

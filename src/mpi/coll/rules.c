@@ -22,7 +22,6 @@
 #include "mpi/coll/coll.h"
 #include "mpi/coll/outside.h"
 #include "mpi/coll/reduce_to.h"
-#include "mpi/comm/shared.h"
 #include "mpi/intercept.h"
 #include "mpi/self.h"
 #include "os/sum.h"

@@ -20,22 +20,7 @@ typedef struct parts {
 
 static void split_pair(const mlt_type *pair, parts *p)
 {
-    static const MPI_Datatype all[][3] = {
-        {MPI_FLOAT_INT, MPI_FLOAT, MPI_INT},
-        {MPI_DOUBLE_INT, MPI_DOUBLE, MPI_INT},
-        {MPI_LONG_INT, MPI_LONG, MPI_INT},
-        {MPI_2INT, MPI_INT, MPI_INT},
-        {MPI_SHORT_INT, MPI_SHORT, MPI_INT},
-        {MPI_LONG_DOUBLE_INT, MPI_LONG_DOUBLE, MPI_INT},
-        {MPI_2REAL, MPI_REAL, MPI_REAL},
-        {MPI_2DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION},
-        {MPI_2INTEGER, MPI_INTEGER, MPI_INTEGER},
-    };
-    size_t i = 0;
-    while ((uintptr_t)all[i][0] != pair->code)
-        mlt_assert(++i < sizeof all / sizeof *all);
-    for (int k = 0; k < 2; k++)
-        p->two[k] = mlt_type_coded((uintptr_t)all[i][1 + k]);
+    mlt_dtype_pair(pair->code, p->two);
     p->n = 2;
     p->type = p->two;
 }

@@ -16,11 +16,6 @@ static int32_t speaker(const void *at, int32_t place)
     return ((const mlt_team_worker *)at)[place].speaker;
 }
 
-static int32_t team_map_world(const void *map, int32_t rank)
-{
-    return mlt_map_world(map, rank);
-}
-
 // ---- who is where
 
 // The ranks of this worker, ascending.
@@ -80,7 +75,7 @@ static mlt_team *make_level(mlt_comm *comm)
     };
     bool linear = is_linear(members->at, members->workers, &f.ordinary.base, &f.ordinary.stride);
     if (!linear) {
-        f.ordinary.world = solo ? team_map_world : speaker;
+        f.ordinary.world = solo ? mlt_map_member : speaker;
         f.ordinary.group = map; // else the team's own
     }
     f.fixed = f.ordinary;
@@ -158,7 +153,7 @@ static mlt_team *make_flat(mlt_comm *comm)
         .base = comm->base,
         .stride = comm->stride,
         .world = comm->inter ? both_world
-                 : comm->map ? team_map_world
+                 : comm->map ? mlt_map_member
                              : NULL,
         .group = comm->inter ? (const void *)shared : comm->map,
     };

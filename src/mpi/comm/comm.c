@@ -100,18 +100,6 @@ const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm)
                                : "the communicator";
 }
 
-int mlt_mpi_Comm_rank(mlt_rank *me, mlt_comm *comm, int *rank)
-{
-    *rank = comm->rank;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Comm_size(mlt_rank *me, mlt_comm *comm, int *size)
-{
-    *size = comm->size;
-    return MPI_SUCCESS;
-}
-
 int mlt_mpi_Comm_remote_size(mlt_rank *me, mlt_comm *comm, int *size)
 {
     if (!comm->inter)
@@ -119,12 +107,6 @@ int mlt_mpi_Comm_remote_size(mlt_rank *me, mlt_comm *comm, int *size)
                              "%s is no intercommunicator, so it has no remote group",
                              mlt_comm_name(me, comm));
     *size = comm->peers;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Comm_test_inter(mlt_rank *me, mlt_comm *comm, int *flag)
-{
-    *flag = comm->inter;
     return MPI_SUCCESS;
 }
 

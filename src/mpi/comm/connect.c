@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "fiber/await.h"
 #include "mpi/comm/port.h"
 #include "mpi/comm/port_line.h"
 #include "mpi/error/error.h"
@@ -76,13 +75,12 @@ static void connect_check_root(const char *port_name, MPI_Info handle, char why[
     }
 }
 
-static int meet_at(mlt_rank *me, bool accepts, const char *port_name, MPI_Info handle, int root,
-                   mlt_comm *comm, MPI_Comm *newcomm)
+int mlt_port_meet_at(mlt_rank *me, const char *port_name, MPI_Info handle, int root, mlt_comm *comm,
+                     MPI_Comm *newcomm, bool accepts)
 {
     mlt_port_wait wait;
     mlt_port_result result;
     char why[MLT_PORT_WHY];
-    *newcomm = MPI_COMM_NULL;
     if (comm->inter)
         return mlt_comm_bad_inter(me, comm, "comm");
     if (root < 0 || root >= comm->size)
@@ -94,18 +92,6 @@ static int meet_at(mlt_rank *me, bool accepts, const char *port_name, MPI_Info h
         return mlt_mpi_raise(me, comm, me->fn, result.error, "%s", result.why);
     *newcomm = (MPI_Comm)result.comm;
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Comm_accept(mlt_rank *me, const char *port_name, MPI_Info info, int root,
-                        mlt_comm *comm, MPI_Comm *newcomm)
-{
-    return meet_at(me, true, port_name, info, root, comm, newcomm);
-}
-
-int mlt_mpi_Comm_connect(mlt_rank *me, const char *port_name, MPI_Info info, int root,
-                         mlt_comm *comm, MPI_Comm *newcomm)
-{
-    return meet_at(me, false, port_name, info, root, comm, newcomm);
 }
 
 // ---- MPI_Comm_join
@@ -172,7 +158,6 @@ int mlt_mpi_Comm_join(mlt_rank *me, int fd, MPI_Comm *intercomm)
 {
     mlt_port_result result;
     mlt_comm *self = mlt_comm_self(me);
-    *intercomm = MPI_COMM_NULL;
     connect_join(me, self, fd, &result);
     if (result.error != MPI_SUCCESS)
         return mlt_mpi_raise(me, self, me->fn, result.error, "%s", result.why);

@@ -78,14 +78,24 @@ static int copy_extra(mlt_rank *me, mlt_comm *old, const mlt_info *info, mlt_com
     return code;
 }
 
-static int comm_dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *newcomm)
+static int check_hints(mlt_rank *me, mlt_comm *comm, MPI_Info info)
+{
+    const mlt_info *hints = mlt_info_of(info);
+    if (info != MPI_INFO_NULL && !hints)
+        return mlt_bad_info(me, comm, me->fn, info);
+    return mlt_coll_info_check(me, comm, hints);
+}
+
+int mlt_mpi_Comm_dup_with_info(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Comm *newcomm)
 {
     dup_participant d = {.old = comm};
-    int code = copy_extra(me, comm, info, &d.extra);
+    int code = check_hints(me, comm, info);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = copy_extra(me, comm, mlt_info_of(info), &d.extra);
     d.failed = code != MPI_SUCCESS;
     mlt_comm_hold(comm);
     mlt_comm_meet(comm, &d.participant, true, finish_dup, NULL, 0);
-    *newcomm = MPI_COMM_NULL;
     if (code != MPI_SUCCESS)
         return mlt_attrs_raise(me, comm, code);
     if (!d.new) {
@@ -96,11 +106,14 @@ static int comm_dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm
     return MPI_SUCCESS;
 }
 
-static int idup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *newcomm,
-                MPI_Request *request)
+int mlt_mpi_Comm_idup_with_info(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Comm *newcomm,
+                                MPI_Request *request)
 {
+    int code = check_hints(me, comm, info);
+    if (code != MPI_SUCCESS)
+        return code;
     dup_participant *d = mlt_take(1, sizeof *d);
-    int code = copy_extra(me, comm, info, &d->extra);
+    code = copy_extra(me, comm, mlt_info_of(info), &d->extra);
     *newcomm = MPI_COMM_NULL;
     *request = MPI_REQUEST_NULL;
     d->participant.heap = true;
@@ -117,43 +130,6 @@ static int idup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *ne
     mlt_comm_hold(comm);
     mlt_comm_meet(comm, &d->participant, true, finish_dup, NULL, 0);
     return code == MPI_SUCCESS ? code : mlt_attrs_raise(me, comm, code);
-}
-
-// NULL for MPI_INFO_NULL; false, and the error is raised, for what is none.
-static bool info_of(mlt_rank *me, mlt_comm *comm, MPI_Info handle, const mlt_info **info, int *code)
-{
-    *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
-    if (handle == MPI_INFO_NULL || *info) {
-        *code = mlt_coll_info_check(me, comm, *info);
-        return *code == MPI_SUCCESS;
-    }
-    *code = mlt_bad_info(me, comm, me->fn, handle);
-    return false;
-}
-
-int mlt_mpi_Comm_dup(mlt_rank *me, mlt_comm *comm, MPI_Comm *newcomm)
-{
-    return comm_dup(me, comm, NULL, newcomm);
-}
-
-int mlt_mpi_Comm_dup_with_info(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Comm *newcomm)
-{
-    int code;
-    const mlt_info *hints;
-    return info_of(me, comm, info, &hints, &code) ? comm_dup(me, comm, hints, newcomm) : code;
-}
-
-int mlt_mpi_Comm_idup(mlt_rank *me, mlt_comm *comm, MPI_Comm *newcomm, MPI_Request *request)
-{
-    return idup(me, comm, NULL, newcomm, request);
-}
-
-int mlt_mpi_Comm_idup_with_info(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Comm *newcomm,
-                                MPI_Request *request)
-{
-    int code;
-    const mlt_info *hints;
-    return info_of(me, comm, info, &hints, &code) ? idup(me, comm, hints, newcomm, request) : code;
 }
 
 int mlt_mpi_Comm_free(mlt_rank *me, MPI_Comm *handle)

@@ -5,7 +5,6 @@
 
 #include "mpi/coll/change.h"
 #include "mpi/comm/shared.h"
-#include "mpi/error/error.h"
 #include "mpi/info/info.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"

@@ -321,7 +321,6 @@ static int check_leader(mlt_rank *me, mlt_comm *local_comm, MPI_Comm peer_comm, 
 int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leader,
                              MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm)
 {
-    *newintercomm = MPI_COMM_NULL;
     if (local_comm->inter)
         return mlt_comm_bad_inter(me, local_comm, "local_comm");
     if (local_leader < 0 || local_leader >= local_comm->size)
@@ -381,7 +380,6 @@ int mlt_mpi_Intercomm_create_from_groups(mlt_rank *me, MPI_Group local_group, in
     mlt_group *local = mlt_group_of(me, local_group), *remote = mlt_group_of(me, remote_group);
     mlt_comm nobody;
     int code = mlt_comm_check_from_groups(me, stringtag, info, errhandler, &nobody);
-    *newintercomm = MPI_COMM_NULL;
     if (code != MPI_SUCCESS)
         return code;
     if (!local)
@@ -459,7 +457,6 @@ static void finish_merge(mlt_agreement *agreement)
 
 int mlt_mpi_Intercomm_merge(mlt_rank *me, mlt_comm *intercomm, int high, MPI_Comm *newintracomm)
 {
-    *newintracomm = MPI_COMM_NULL;
     if (!intercomm->inter)
         return mlt_mpi_raise(me, intercomm, me->fn, MPI_ERR_COMM,
                              "argument intercomm is %s, but should be an intercommunicator",

@@ -516,6 +516,11 @@ mlt_map *mlt_map_union(mlt_map *a, mlt_map *b)
     return new_from(list, a->size + filter(list + a->size, b, a, false));
 }
 
+int32_t mlt_map_member(const void *map, int32_t rank)
+{
+    return mlt_map_world(map, rank);
+}
+
 int mlt_map_by_rank(const void *a, const void *b)
 {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;

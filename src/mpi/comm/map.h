@@ -80,6 +80,9 @@ static inline int32_t mlt_map_world(const mlt_map *map, int32_t rank)
 // the first call).
 int32_t mlt_map_rank(mlt_map *map, int32_t world);
 
+// mlt_map_world, for layers that know nothing of maps: `group` of mlt_run_place and the like.
+int32_t mlt_map_member(const void *map, int32_t rank);
+
 // For qsort and bsearch of ranks.
 int mlt_map_by_rank(const void *a, const void *b);
 

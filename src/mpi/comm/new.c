@@ -24,7 +24,6 @@
 #include "mpi/self.h"
 #include "mpi/strict.h"
 #include "mpi/topo/topo.h"
-#include "mpi_bodies.h"
 #include "wire/wire.h"
 
 // ---- other jobs

@@ -53,3 +53,7 @@ int mlt_port_close(mlt_rank *me, const char *name, char why[MLT_PORT_WHY]);
 // worker go on.
 void mlt_port_meet(mlt_rank *me, mlt_comm *comm, int root, bool accepts, const char *name,
                    const mlt_port_wait *wait, mlt_port_result *result);
+
+// MPI_Comm_accept and MPI_Comm_connect.
+int mlt_port_meet_at(mlt_rank *me, const char *port_name, MPI_Info handle, int root, mlt_comm *comm,
+                     MPI_Comm *newcomm, bool accepts);

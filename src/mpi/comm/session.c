@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "host/entry.h"
 #include "mpi/comm/group.h"
 #include "mpi/comm/new.h"
+#include "mpi/comm/shared.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
@@ -48,28 +48,27 @@ int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char 
     return mlt_errhandler_call(me, session->errhandler, session, code);
 }
 
-int mlt_session_bad(mlt_rank *me, MPI_Session handle)
+int mlt_bad_session(mlt_rank *me, uint16_t fn, MPI_Session handle)
 {
     const mlt_session *other = mlt_session_of(handle);
     if (other)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_SESSION,
+        return mlt_mpi_raise(me, NULL, fn, MPI_ERR_SESSION,
                              "argument session is a session of rank %d, but should be one of the "
                              "caller's own; " MLT_HANDLE_OF_OTHER,
                              other->rank->world);
-    return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session",
-                          (uintptr_t)handle);
+    return mlt_bad_handle(me, NULL, fn, MPI_ERR_SESSION, "session", "session", (uintptr_t)handle);
 }
 
-static mlt_session *session_mine(mlt_rank *me, MPI_Session handle)
+mlt_session *mlt_session_mine(const mlt_rank *me, MPI_Session handle)
 {
     mlt_session *s = mlt_session_of(handle);
     return s && s->rank == me ? s : NULL;
 }
 
-int mlt_session_bad_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
+int mlt_bad_session_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
                          const char *should)
 {
-    mlt_session *s = me ? session_mine(me, handle) : NULL;
+    mlt_session *s = me ? mlt_session_mine(me, handle) : NULL;
     if (!s)
         return mlt_bad_null(me, NULL, fn, MPI_ERR_ARG, name, should);
     int code =
@@ -161,7 +160,7 @@ static mlt_comm *living_comm(mlt_rank *me, const mlt_session *s)
 
 // What the user freed and the library still sends or receives. Requests that the user has are the
 // user's to complete.
-static void wait_for_comm(mlt_rank *me, const mlt_comm *comm)
+void mlt_comm_wait_freed(mlt_rank *me, const mlt_comm *comm)
 {
     mlt_wait wait = {.call = mlt_mpi_call(me), .kind = MLT_WAIT_OTHER, .context = comm->context};
     mlt_comm_extra *extra = comm->extra;
@@ -194,7 +193,7 @@ static int free_rest(mlt_rank *me, mlt_session *s)
 {
     int first = MPI_SUCCESS, code;
     for (mlt_comm *comm; (comm = living_comm(me, s));) {
-        wait_for_comm(me, comm);
+        mlt_comm_wait_freed(me, comm);
         while ((code = mlt_comm_free(me, comm)) != MPI_SUCCESS) {
             mlt_attrs_forget_last(&comm->extra->attrs);
             mlt_attrs_raise(me, comm, code);
@@ -208,9 +207,9 @@ static int free_rest(mlt_rank *me, mlt_session *s)
 
 int mlt_mpi_Session_finalize(mlt_rank *me, MPI_Session *session)
 {
-    mlt_session *s = session_mine(me, *session);
+    mlt_session *s = mlt_session_mine(me, *session);
     if (!s)
-        return mlt_session_bad(me, *session);
+        return mlt_bad_session(me, me->fn, *session);
     int code = s->strict ? refuse_rest(me, s) : MPI_SUCCESS;
     if (code != MPI_SUCCESS)
         return code;
@@ -240,7 +239,7 @@ int mlt_mpi_Comm_disconnect(mlt_rank *me, MPI_Comm *comm)
                              "argument comm is %s, but should be a communicator that the program "
                              "has made",
                              mlt_comm_name(me, c));
-    wait_for_comm(me, c);
+    mlt_comm_wait_freed(me, c);
     if (mlt_comm_shared_of(c)->foreign)
         mlt_comm_agree(me, c); // none of the jobs leaves before all have come
     int code = mlt_comm_free(me, c);
@@ -260,12 +259,9 @@ static MPI_Info new_info(const char *key, const char *value, mlt_info **out)
     return mlt_info_handle(*out);
 }
 
-int mlt_mpi_Session_get_info(mlt_rank *me, MPI_Session session, MPI_Info *info_used)
+int mlt_mpi_Session_get_info(mlt_rank *me, mlt_session *s, MPI_Info *info_used)
 {
-    const mlt_session *s = session_mine(me, session);
     mlt_info *info;
-    if (!s)
-        return mlt_session_bad(me, session);
     *info_used = new_info("thread_level", level_name(s->provided), &info);
     mlt_info_set(info, "mpi_memory_alloc_kinds", "system,mpi");
     mlt_info_set(info, "strict_finalize", s->strict ? "true" : "false");
@@ -283,24 +279,17 @@ static int check_info(mlt_rank *me, mlt_session *s, MPI_Info info)
                              (void *)info);
 }
 
-int mlt_mpi_Session_get_num_psets(mlt_rank *me, MPI_Session session, MPI_Info info,
-                                  int *npset_names)
+int mlt_mpi_Session_get_num_psets(mlt_rank *me, mlt_session *s, MPI_Info info, int *npset_names)
 {
-    mlt_session *s = session_mine(me, session);
-    if (!s)
-        return mlt_session_bad(me, session);
     int code = check_info(me, s, info);
     if (code == MPI_SUCCESS)
         *npset_names = MLT_PSETS;
     return code;
 }
 
-int mlt_mpi_Session_get_nth_pset(mlt_rank *me, MPI_Session session, MPI_Info info, int n,
-                                 int *pset_len, char *pset_name)
+int mlt_mpi_Session_get_nth_pset(mlt_rank *me, mlt_session *s, MPI_Info info, int n, int *pset_len,
+                                 char *pset_name)
 {
-    mlt_session *s = session_mine(me, session);
-    if (!s)
-        return mlt_session_bad(me, session);
     int code = check_info(me, s, info);
     if (code != MPI_SUCCESS)
         return code;
@@ -324,12 +313,9 @@ int mlt_mpi_Session_get_nth_pset(mlt_rank *me, MPI_Session session, MPI_Info inf
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Session_get_pset_info(mlt_rank *me, MPI_Session session, const char *pset_name,
+int mlt_mpi_Session_get_pset_info(mlt_rank *me, mlt_session *s, const char *pset_name,
                                   MPI_Info *info)
 {
-    mlt_session *s = session_mine(me, session);
-    if (!s)
-        return mlt_session_bad(me, session);
     mlt_map *map = pset_name ? mlt_pset_map(me, pset_name) : NULL;
     if (!map)
         return mlt_session_raise(me, s, MPI_ERR_ARG,
@@ -345,12 +331,9 @@ int mlt_mpi_Session_get_pset_info(mlt_rank *me, MPI_Session session, const char 
 }
 
 // A name that does not exist is no error: the standard wants MPI_GROUP_NULL.
-int mlt_mpi_Group_from_session_pset(mlt_rank *me, MPI_Session session, const char *pset_name,
+int mlt_mpi_Group_from_session_pset(mlt_rank *me, mlt_session *s, const char *pset_name,
                                     MPI_Group *newgroup)
 {
-    mlt_session *s = session_mine(me, session);
-    if (!s)
-        return mlt_session_bad(me, session);
     if (!pset_name)
         return mlt_session_raise(me, s, MPI_ERR_ARG,
                                  "argument pset_name is NULL, but should be the name of a process "

@@ -33,13 +33,16 @@ static inline mlt_session *mlt_session_of(MPI_Session handle)
     return mlt_handle_is_address(h) && session->magic == MLT_SESSION_MAGIC ? session : NULL;
 }
 
+// The same, and it is this rank's.
+mlt_session *mlt_session_mine(const mlt_rank *me, MPI_Session handle);
+
 // Raises an error as mlt_mpi_raise does, with the session's handler; NULL: MPI_COMM_SELF's.
 int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char *format, ...)
     MLT_PRINTF(4, 5) MLT_COLD;
 
 // As mlt_bad_null, with the session's handler.
-int mlt_session_bad_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
+int mlt_bad_session_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
                          const char *should) MLT_COLD;
 
 // Raises MPI_ERR_SESSION for an argument that is no session of the caller's.
-int mlt_session_bad(mlt_rank *me, MPI_Session handle) MLT_COLD;
+int mlt_bad_session(mlt_rank *me, uint16_t fn, MPI_Session handle) MLT_COLD;

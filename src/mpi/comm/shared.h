@@ -50,6 +50,9 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra); // NULL is allowe
 // predefined ones.
 void mlt_comm_close(mlt_comm *comm);
 
+// Until operations under way whose requests the user has freed are over. Parks the rank.
+void mlt_comm_wait_freed(mlt_rank *me, const mlt_comm *comm);
+
 // Returns when a rank of every worker of the job has called it: the end of MPI_Finalize, by the
 // last rank of each worker. May suspend.
 void mlt_agreement_workers(mlt_rank *me);

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "boot/ctl.h"
+#include "mpi/comm/new.h"
 #include "mpi/comm/pset.h"
-#include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
 #include "mpi/self.h"
@@ -89,7 +89,6 @@ int mlt_mpi_Comm_split_type(mlt_rank *me, mlt_comm *comm, int split_type, int ke
     if (handle != MPI_INFO_NULL && !info)
         return mlt_bad_info(me, comm, me->fn, handle);
     const char *type = mlt_info_get(info, TYPE_KEY), *pset = mlt_info_get(info, PSET_KEY);
-    *newcomm = MPI_COMM_NULL;
     if (mlt_comm_shared_of(comm)->foreign && !comm->inter)
         return split_foreign(me, comm, split_type, key, handle, newcomm);
     int color = MPI_UNDEFINED, code;

@@ -123,7 +123,7 @@ MPI_Errhandler mlt_errhandler_initial(void)
                                                            : MPI_ERRORS_ARE_FATAL;
 }
 
-int mlt_errhandler_bad_null(mlt_rank *me, MPI_Errhandler errhandler, uint16_t fn, const char *name,
+int mlt_bad_errhandler_null(mlt_rank *me, MPI_Errhandler errhandler, uint16_t fn, const char *name,
                             const char *should)
 {
     const mlt_errhandler *e = me ? mlt_errhandler_of(errhandler) : NULL;

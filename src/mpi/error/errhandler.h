@@ -98,7 +98,7 @@ int mlt_errhandler_tell(mlt_rank *me, mlt_errhandler_owner owner, int errorcode)
 MPI_Errhandler mlt_errhandler_initial(void);
 
 // As mlt_bad_null, for a call that makes an object and is given its handler: that one hears of it.
-int mlt_errhandler_bad_null(mlt_rank *me, MPI_Errhandler errhandler, uint16_t fn, const char *name,
+int mlt_bad_errhandler_null(mlt_rank *me, MPI_Errhandler errhandler, uint16_t fn, const char *name,
                             const char *should) MLT_COLD;
 
 // Calls the handler of an object for an error; `object` is the handle that the user knows the

@@ -340,3 +340,13 @@ int mlt_bad_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, 
                          "the result %s is %lld, which is too large for an int; call %s_c", name,
                          (long long)value, mlt_fn_name(fn));
 }
+
+int mlt_bad_wild(mlt_rank *me, uint16_t fn, int class, const char *name, const char *what,
+                 uintptr_t value)
+{
+    return mlt_mpi_raise(
+        me, NULL, fn, class,
+        "argument %s is %#llx, where no memory is, but should be a valid %s (was it "
+        "never set?)",
+        name, (unsigned long long)value, what);
+}

@@ -78,3 +78,6 @@ int mlt_bad_buffer(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, 
 // An output does not fit in an int: MPI_ERR_VALUE_TOO_LARGE.
 int mlt_bad_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
                    int64_t value) MLT_COLD;
+// A handle that lies where no memory is: nobody has made it.
+int mlt_bad_wild(mlt_rank *me, uint16_t fn, int class, const char *name, const char *what,
+                 uintptr_t value) MLT_COLD;

@@ -205,13 +205,12 @@ int mlt_mpi_Add_error_string(mlt_rank *me, int errorcode, const char *text)
 }
 
 // A class is a code, too: what the standard says of a code's string holds for its own.
-static int user_remove(mlt_rank *me, uint16_t fn, int kind, int code)
+int mlt_error_user_remove(mlt_rank *me, uint16_t fn, bool class, int code)
 {
-    bool class = kind == CLASS;
     const char *what = class ? "class" : "code";
     pthread_mutex_lock(&user_lock);
     const user_entry *e = user_find(code);
-    bool found = e && (int)e->kind == kind, text = found && e->text;
+    bool found = e && e->kind == (class ? CLASS : CODE), text = found && e->text;
     uint32_t codes = found ? e->codes : 0;
     if (found && codes == 0 && !text)
         user_drop(code);
@@ -232,16 +231,6 @@ static int user_remove(mlt_rank *me, uint16_t fn, int kind, int code)
                              what, code);
     follow(me);
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Remove_error_class(mlt_rank *me, int errorclass)
-{
-    return user_remove(me, MLT_FN_Remove_error_class, CLASS, errorclass);
-}
-
-int mlt_mpi_Remove_error_code(mlt_rank *me, int errorcode)
-{
-    return user_remove(me, MLT_FN_Remove_error_code, CODE, errorcode);
 }
 
 int mlt_mpi_Remove_error_string(mlt_rank *me, int errorcode)

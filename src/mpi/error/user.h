@@ -8,6 +8,9 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "p2p/p2p.h"
 
 // The class of a class or code of the program's; false: it has none of that number.
 bool mlt_error_user_class(int code, int *class);
@@ -18,3 +21,6 @@ bool mlt_error_user_text(int code, char text[MPI_MAX_ERROR_STRING]);
 // For error messages; never NULL. The memory stays readable, but shows another text if the string
 // is removed or changed.
 const char *mlt_error_user_sentence(int code);
+
+// MPI_Remove_error_class and MPI_Remove_error_code.
+int mlt_error_user_remove(mlt_rank *me, uint16_t fn, bool class, int code);

@@ -3,7 +3,6 @@
 // spec/mpi_forms.tsv says which function is which.
 #include <string.h>
 
-#include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/p2p/status.h"
 #include "mpi/self.h"

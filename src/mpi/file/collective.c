@@ -18,8 +18,6 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "file/merge.h"
-#include "mpi/comm/shared.h"
-#include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"

@@ -7,14 +7,12 @@
 
 #include "base/memory.h"
 #include "host/own.h"
-#include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
 #include "mpi/type/dtype.h"
 #include "mpi/type/external32.h"
-#include "mpi_bodies.h"
 #include "type/build.h"
 
 static const mlt_datarep internal = {.kind = MLT_DATAREP_MEMORY, .name = "internal"};

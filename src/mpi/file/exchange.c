@@ -32,6 +32,7 @@
 #include "mpi/p2p/request.h"
 #include "mpi/p2p/status.h"
 #include "mpi/self.h"
+#include "mpi/win/win.h"
 #include "mpi_bodies.h"
 #include "type/kernel.h"
 
@@ -291,8 +292,8 @@ static mlt_file_exchange *open_exchange(mlt_file_lead *l, uint32_t writers, uint
             x->own = w;
     // Everybody has some memory, so everybody knows who is in reach.
     uint64_t bytes = x->own != NO_WRITER ? window : 2 * FILE_EXCHANGE_ALIGN;
-    if (mlt_mpi_Win_allocate(l->me, (MPI_Aint)bytes, 1, MPI_INFO_NULL, x->leaders, &mine,
-                             &x->win) != MPI_SUCCESS ||
+    mlt_win_recipe r = {.flavor = MPI_WIN_FLAVOR_ALLOCATE, .size = (MPI_Aint)bytes, .unit = 1};
+    if (mlt_win_make(l->me, x->leaders, &r, MPI_INFO_NULL, &mine, &x->win) != MPI_SUCCESS ||
         !mlt_file_stage_init(&x->flush[0].stage, bytes, mine) ||
         !mlt_file_stage_init(&x->flush[1].stage, bytes / 2, mine + bytes / 2))
         mlt_no_room("a window of %llu bytes of a file", (unsigned long long)window);

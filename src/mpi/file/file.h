@@ -118,6 +118,7 @@ static inline mlt_file *mlt_file_mine(const mlt_rank *me, MPI_File handle)
 
 // name: of the argument.
 int mlt_bad_file(mlt_rank *me, uint16_t fn, const char *name, MPI_File handle) MLT_COLD;
+int mlt_bad_file_null(mlt_rank *me, mlt_file *file, const char *name, const char *should) MLT_COLD;
 
 // Where the error handler of a file is kept, or with MPI_FILE_NULL the one that files of this rank
 // begin with: MPI_ERRORS_RETURN unless the user has set another.

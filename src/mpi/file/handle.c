@@ -84,6 +84,12 @@ int mlt_file_raise(mlt_rank *me, mlt_file *file, int class, const char *format, 
 }
 
 // Nothing can go wrong: the communicator is the file's own.
+int mlt_bad_file_null(mlt_rank *me, mlt_file *file, const char *name, const char *should)
+{
+    return mlt_file_raise(me, file, MPI_ERR_ARG, "argument %s is NULL, but should be %s", name,
+                          should);
+}
+
 void mlt_file_greatest(mlt_rank *me, mlt_comm *comm, const int64_t *mine, int64_t *all, int count)
 {
     const mlt_type *type = mlt_type_coded((uintptr_t)MPI_INT64_T);

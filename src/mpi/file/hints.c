@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "mpi/comm/shared.h"
-#include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"

@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/errhandler.h"
-#include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
@@ -302,19 +301,6 @@ int mlt_mpi_File_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
 
 // ---- closing
 
-// Accesses whose requests the user has freed are part of the file, too.
-static void wait_for_freed(mlt_rank *me, mlt_comm *comm)
-{
-    mlt_comm_extra *extra = comm->extra;
-    mlt_wait wait = {.call = mlt_mpi_call(me), .kind = MLT_WAIT_OTHER, .context = comm->context};
-    while (extra && extra->orphans > 0) {
-        extra->waits = mlt_rank_fiber(me);
-        mlt_fiber_park(me->worker->sched, &wait);
-    }
-    if (extra)
-        extra->waits = NULL;
-}
-
 int mlt_mpi_File_close(mlt_rank *me, MPI_File *fh)
 {
     mlt_file *file = fh ? mlt_file_mine(me, *fh) : NULL;
@@ -327,7 +313,7 @@ int mlt_mpi_File_close(mlt_rank *me, MPI_File *fh)
     int64_t error = 0;
     bool deletes = file->shared->amode & MPI_MODE_DELETE_ON_CLOSE;
     char *path = NULL;
-    wait_for_freed(me, file->comm);
+    mlt_comm_wait_freed(me, file->comm); // accesses whose requests were freed are part of it, too
     (void)mlt_file_pointer_close(me, file); // all ranks come
     if (deletes && file->comm->rank == 0 && mlt_os_file_unlink(file->shared->path) != 0)
         error = errno;

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/self.h"
+#include "mpi/win/win.h"
 #include "mpi_bodies.h"
 #include "os/file.h"
 
@@ -25,8 +25,9 @@ int mlt_file_pointer_open(mlt_rank *me, mlt_file *file)
 {
     pointer_common *mine = NULL;
     bool first = file->comm->rank == 0;
-    int code = mlt_mpi_Win_allocate(me, first ? sizeof *mine : 0, 1, MPI_INFO_NULL, file->comm,
-                                    &mine, &file->window);
+    mlt_win_recipe r = {
+        .flavor = MPI_WIN_FLAVOR_ALLOCATE, .size = first ? sizeof *mine : 0, .unit = 1};
+    int code = mlt_win_make(me, file->comm, &r, MPI_INFO_NULL, &mine, &file->window);
     if (code != MPI_SUCCESS)
         return code;
     if (first)

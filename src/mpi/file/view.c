@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
-#include "os/file.h"
 #include "type/build.h"
 
 mlt_file_view *mlt_file_view_bytes(void)
@@ -192,23 +190,12 @@ int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const m
 
 // ---- asking
 
-// A handle that the user must free, unless the type is predefined.
-static MPI_Datatype view_show(const mlt_type *type)
-{
-    mlt_dtype *dtype = mlt_dtype_of(type);
-    if (!type->code && !dtype->permanent && dtype->users++ == 0) {
-        mlt_dtype_hold(type);
-        dtype->type.magic = MLT_TYPE_MAGIC;
-    }
-    return mlt_dtype_handle(type);
-}
-
 int mlt_mpi_File_get_view(mlt_rank *me, mlt_file *file, MPI_Offset *disp, MPI_Datatype *etype,
                           MPI_Datatype *filetype, char *datarep)
 {
     *disp = file->view->disp;
-    *etype = view_show(file->view->etype);
-    *filetype = view_show(file->view->filetype);
+    *etype = mlt_dtype_give(file->view->etype);
+    *filetype = mlt_dtype_give(file->view->filetype);
     strcpy(datarep, file->view->rep->name);
     return MPI_SUCCESS;
 }

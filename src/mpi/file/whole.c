@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
@@ -41,10 +40,10 @@ static int whole_check_same(mlt_rank *me, mlt_file *file, const char *name, int6
     return MPI_SUCCESS;
 }
 
-static int check_writable(mlt_rank *me, mlt_file *file)
+static int check_size(mlt_rank *me, mlt_file *file, MPI_Offset size)
 {
     if (!(file->shared->amode & MPI_MODE_RDONLY))
-        return MPI_SUCCESS;
+        return whole_check_same(me, file, "size", size);
     return mlt_file_raise(me, file, MPI_ERR_READ_ONLY,
                           "'%s' was opened with MPI_MODE_RDONLY, so its size cannot be changed",
                           file->shared->path);
@@ -52,9 +51,7 @@ static int check_writable(mlt_rank *me, mlt_file *file)
 
 int mlt_mpi_File_set_size(mlt_rank *me, mlt_file *file, MPI_Offset size)
 {
-    int code = check_writable(me, file);
-    if (code == MPI_SUCCESS)
-        code = whole_check_same(me, file, "size", size);
+    int code = check_size(me, file, size);
     if (code != MPI_SUCCESS)
         return code;
     int64_t error = 0;
@@ -65,9 +62,7 @@ int mlt_mpi_File_set_size(mlt_rank *me, mlt_file *file, MPI_Offset size)
 
 int mlt_mpi_File_preallocate(mlt_rank *me, mlt_file *file, MPI_Offset size)
 {
-    int code = check_writable(me, file);
-    if (code == MPI_SUCCESS)
-        code = whole_check_same(me, file, "size", size);
+    int code = check_size(me, file, size);
     if (code != MPI_SUCCESS)
         return code;
     int64_t error = 0;
@@ -89,17 +84,6 @@ int mlt_mpi_File_get_size(mlt_rank *me, mlt_file *file, MPI_Offset *size)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_File_get_amode(mlt_rank *me, mlt_file *file, int *amode)
-{
-    *amode = file->shared->amode;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_File_get_group(mlt_rank *me, mlt_file *file, MPI_Group *group)
-{
-    return mlt_mpi_Comm_group(me, file->comm, group);
-}
-
 // ---- consistency
 
 int mlt_mpi_File_set_atomicity(mlt_rank *me, mlt_file *file, int flag)
@@ -108,12 +92,6 @@ int mlt_mpi_File_set_atomicity(mlt_rank *me, mlt_file *file, int flag)
     if (code == MPI_SUCCESS)
         file->atomic = flag != 0;
     return code;
-}
-
-int mlt_mpi_File_get_atomicity(mlt_rank *me, mlt_file *file, int *flag)
-{
-    *flag = file->atomic;
-    return MPI_SUCCESS;
 }
 
 // One rank of each worker syncs, when all ranks of the file have come; what any of them has written before

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/export.h"
 #include "base/memory.h"
 #include "goal/text/loggopsim.h"
 #include "goal/text/text.h"
+#include "goal_bodies.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "mpi/settings.h"
@@ -103,14 +103,8 @@ static int take_text(mlt_rank *me, mlt_comm *comm, const char *name, const char 
     return take_program(me, comm, name, program, out);
 }
 
-MLT_EXPORT int GOAL_Sched_text(const char *text, MPI_Comm handle, GOAL_Sched *out)
+int mlt_goal_Sched_text(mlt_rank *me, const char *text, mlt_comm *comm, GOAL_Sched *out)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_text);
-    mlt_rank *me = call.me;
-    int code;
-    mlt_comm *comm = mlt_goal_comm_of(me, handle, &code);
-    if (!comm)
-        return code;
     if (!text || !out)
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, text ? "sched" : "text",
                             text ? "where the schedule goes" : "a GOAL text");
@@ -184,14 +178,9 @@ static int take_image(mlt_rank *me, mlt_comm *comm, const char *path, unsigned c
     return code;
 }
 
-MLT_EXPORT int GOAL_Sched_load(const char *path, MPI_Comm handle, GOAL_Sched *out)
+int mlt_goal_Sched_load(mlt_rank *me, const char *path, mlt_comm *comm, GOAL_Sched *out)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_load);
-    mlt_rank *me = call.me;
     int code;
-    mlt_comm *comm = mlt_goal_comm_of(me, handle, &code);
-    if (!comm)
-        return code;
     if (!path || !out)
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, path ? "sched" : "path",
                             path ? "where the schedule goes" : "the name of a file");
@@ -216,17 +205,11 @@ MLT_EXPORT int GOAL_Sched_load(const char *path, MPI_Comm handle, GOAL_Sched *ou
     return code;
 }
 
-MLT_EXPORT int GOAL_Sched_save(GOAL_Sched sched, const char *path)
+int mlt_goal_Sched_save(mlt_rank *me, GOAL_Sched s, const char *path)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_save);
-    mlt_rank *me = call.me;
-    int code;
     char why[FILE_WHY];
     unsigned char *bytes;
     size_t size;
-    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
-    if (!s)
-        return code;
     if (!path)
         return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, "path", "the name of a file");
     if (s->sched->flags & MLT_GOAL_SCHED_ADDRESSES)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/export.h"
 #include "base/memory.h"
+#include "goal_bodies.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi/settings.h"
@@ -81,16 +81,15 @@ int mlt_goal_need_comm(mlt_rank *me, const struct GOAL_Goal_s *g)
                          "MPI_Init or after MPI_Finalize; set one with GOAL_Set_comm first");
 }
 
-MLT_EXPORT GOAL_Goal GOAL_Create(void)
+GOAL_Goal mlt_goal_Create(mlt_rank *me)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
     struct GOAL_Goal_s *g = mlt_registry_take(&goals);
-    mlt_comm *world = &mlt_mpi_of(call.me)->world;
+    mlt_comm *world = &mlt_mpi_of(me)->world;
     if (world->magic == MLT_COMM_MAGIC)
         mlt_comm_hold(world);
     else // the rank has sessions only
         world = NULL;
-    struct GOAL_Goal_s made = {.rank = call.me,
+    struct GOAL_Goal_s made = {.rank = me,
                                .comm = world,
                                .program = mlt_goal_program_new(1),
                                .window = (uint32_t)mlt_mpi_settings.goal_window};
@@ -99,10 +98,8 @@ MLT_EXPORT GOAL_Goal GOAL_Create(void)
     return g;
 }
 
-MLT_EXPORT int GOAL_Free(GOAL_Goal *goal)
+int mlt_goal_Free(mlt_rank *me, GOAL_Goal *goal)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Free);
-    mlt_rank *me = call.me;
     int code;
     if (!goal)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "goal", "the address of a handle");
@@ -227,14 +224,8 @@ static int add_buffer(mlt_rank *me, struct GOAL_Goal_s *g, const char *name, mlt
     return MPI_SUCCESS;
 }
 
-MLT_EXPORT int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size)
+int mlt_goal_Buffer(mlt_rank *me, GOAL_Goal g, const char *name, void *base, size_t size)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Buffer);
-    mlt_rank *me = call.me;
-    int code;
-    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g)
-        return code;
     if (!base)
         return mlt_bad_null(me, g->comm, me->fn, MPI_ERR_BUFFER, "base", "the address of a buffer");
     if (size == 0 || size > PTRDIFF_MAX || (uintptr_t)base + size < size)
@@ -245,14 +236,8 @@ MLT_EXPORT int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t 
     return add_buffer(me, g, name, (mlt_goal_named){.base = (uintptr_t)base, .size = size});
 }
 
-MLT_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
+void *mlt_goal_Alloc(mlt_rank *me, GOAL_Goal g, const char *name, size_t size)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Alloc);
-    mlt_rank *me = call.me;
-    int code;
-    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g)
-        return NULL;
     if (size == 0) {
         mlt_bad_value(me, g->comm, me->fn, MPI_ERR_COUNT, "size", 0, "at least 1");
         return NULL;
@@ -272,7 +257,7 @@ MLT_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
 
 // ---- actions
 
-static GOAL_id goal_add(mlt_rank *me, struct GOAL_Goal_s *g, const mlt_goal_action *action)
+GOAL_id mlt_goal_add_action(mlt_rank *me, GOAL_Goal g, const mlt_goal_action *action)
 {
     if (g->program->rank[0].count < INT_MAX)
         return (GOAL_id)mlt_goal_add(g->program, 0, action);
@@ -296,12 +281,10 @@ static int check_peer(mlt_rank *me, struct GOAL_Goal_s *g, bool sends, int peer)
                          "them as they come");
 }
 
-static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void *buf, size_t size,
-                           int peer, int tag)
+GOAL_id mlt_goal_add_message(mlt_rank *me, GOAL_Goal g, bool sends, const void *buf, size_t size,
+                             int peer, int tag)
 {
-    int code;
-    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g || check_peer(me, g, sends, peer) != MPI_SUCCESS)
+    if (check_peer(me, g, sends, peer) != MPI_SUCCESS)
         return -1;
     if (tag < 0) {
         if (tag == MPI_ANY_TAG)
@@ -323,52 +306,13 @@ static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void 
         return -1;
     if (peer == MPI_PROC_NULL)
         action = (mlt_goal_action){.kind = MLT_GOAL_NOP};
-    return goal_add(me, g, &action);
-}
-
-MLT_EXPORT GOAL_id GOAL_Send(GOAL_Goal goal, const void *buf, size_t size, int dest)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send);
-    return add_message(call.me, goal, true, buf, size, dest, 0);
-}
-
-MLT_EXPORT GOAL_id GOAL_Recv(GOAL_Goal goal, void *buf, size_t size, int source)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv);
-    return add_message(call.me, goal, false, buf, size, source, 0);
-}
-
-MLT_EXPORT GOAL_id GOAL_Send_tag(GOAL_Goal goal, const void *buf, size_t size, int dest, int tag)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send_tag);
-    return add_message(call.me, goal, true, buf, size, dest, tag);
-}
-
-MLT_EXPORT GOAL_id GOAL_Recv_tag(GOAL_Goal goal, void *buf, size_t size, int source, int tag)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv_tag);
-    return add_message(call.me, goal, false, buf, size, source, tag);
-}
-
-MLT_EXPORT GOAL_id GOAL_Nop(GOAL_Goal goal)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Nop);
-    int code;
-    struct GOAL_Goal_s *g = mlt_goal_of(call.me, goal, &code);
-    mlt_goal_action action = {.kind = MLT_GOAL_NOP};
-    return g ? goal_add(call.me, g, &action) : -1;
+    return mlt_goal_add_action(me, g, &action);
 }
 
 // ---- local work
 
-MLT_EXPORT GOAL_fid GOAL_Reg_func(GOAL_Goal goal, GOAL_Func *func)
+GOAL_fid mlt_goal_Reg_func(mlt_rank *me, GOAL_Goal g, GOAL_Func *func)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Reg_func);
-    mlt_rank *me = call.me;
-    int code;
-    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g)
-        return -1;
     if (!func) {
         mlt_bad_null(me, g->comm, me->fn, MPI_ERR_ARG, "func", "a function");
         return -1;
@@ -420,13 +364,9 @@ static bool check_user(mlt_rank *me, const struct GOAL_Goal_s *g, const mlt_goal
     return false;
 }
 
-static GOAL_id add_exec(mlt_rank *me, GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
-                        const void *buf2, size_t size2, int flags)
+GOAL_id mlt_goal_add_exec(mlt_rank *me, GOAL_Goal g, GOAL_fid func, void *buf1, size_t size1,
+                          const void *buf2, size_t size2, int flags)
 {
-    int code;
-    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g)
-        return -1;
     unsigned op = (unsigned)func >> 8 & 0xff, type = (unsigned)func & 0xff;
     bool user = func >= 0 && func < (GOAL_fid)g->func_count;
     if (!user && (func >> 16 != 1 || op >= MLT_OPS || type >= MLT_OP_TYPES)) {
@@ -448,31 +388,13 @@ static GOAL_id add_exec(mlt_rank *me, GOAL_Goal goal, GOAL_fid func, void *buf1,
         goal_span(me, g, "buf2", buf2, &action, 1) != MPI_SUCCESS ||
         !(user ? check_user(me, g, &action) : check_predefined(me, g, &action)))
         return -1;
-    return goal_add(me, g, &action);
-}
-
-MLT_EXPORT GOAL_id GOAL_Exec(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
-                             const void *buf2, size_t size2)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec);
-    return add_exec(call.me, goal, func, buf1, size1, buf2, size2, 0);
-}
-
-MLT_EXPORT GOAL_id GOAL_Exec_reversed(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
-                                      const void *buf2, size_t size2)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec_reversed);
-    return add_exec(call.me, goal, func, buf1, size1, buf2, size2, MLT_GOAL_REVERSED);
+    return mlt_goal_add_action(me, g, &action);
 }
 
 // ---- dependencies, settings
 
-static int require(mlt_rank *me, GOAL_Goal goal, GOAL_id a, GOAL_id b, uint32_t flag)
+int mlt_goal_add_order(mlt_rank *me, GOAL_Goal g, GOAL_id a, GOAL_id b, uint32_t flag)
 {
-    int code;
-    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g)
-        return code;
     GOAL_id ids[] = {a, b}, count = (GOAL_id)g->program->rank[0].count;
     for (int i = 0; i < 2; i++)
         if (ids[i] < 0 || ids[i] >= count)
@@ -485,18 +407,6 @@ static int require(mlt_rank *me, GOAL_Goal goal, GOAL_id a, GOAL_id b, uint32_t 
                              "arguments a and b are both %d, but no action can wait for itself", a);
     mlt_goal_require(g->program, 0, (uint32_t)a, (uint32_t)b | flag);
     return MPI_SUCCESS;
-}
-
-MLT_EXPORT int GOAL_Requ(GOAL_Goal goal, GOAL_id a, GOAL_id b)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ);
-    return require(call.me, goal, a, b, 0);
-}
-
-MLT_EXPORT int GOAL_Requ_start(GOAL_Goal goal, GOAL_id a, GOAL_id b)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ_start);
-    return require(call.me, goal, a, b, MLT_GOAL_STARTED);
 }
 
 int mlt_goal_check_flag(mlt_rank *me, mlt_comm *comm, long value)
@@ -519,14 +429,9 @@ static int check_no_any(mlt_rank *me, const struct GOAL_Goal_s *g)
     return MPI_SUCCESS;
 }
 
-MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
+int mlt_goal_Set(mlt_rank *me, GOAL_Goal g, int what, long value)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set);
-    mlt_rank *me = call.me;
     int code = MPI_SUCCESS;
-    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g)
-        return code;
     if (what == GOAL_WINDOW) {
         if (value < 0 || value > INT_MAX)
             return mlt_bad_value(me, g->comm, me->fn, MPI_ERR_ARG, "value", value,
@@ -549,15 +454,8 @@ MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
     return code;
 }
 
-MLT_EXPORT int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm handle)
+int mlt_goal_Set_comm(mlt_rank *me, GOAL_Goal g, mlt_comm *comm)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set_comm);
-    mlt_rank *me = call.me;
-    int code;
-    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    mlt_comm *comm = g ? mlt_goal_comm_of(me, handle, &code) : NULL;
-    if (!comm)
-        return code;
     const mlt_goal_rank *r = &g->program->rank[0];
     for (uint32_t a = 0; a < r->count; a++)
         if (mlt_goal_is_message(&r->actions[a]) && r->actions[a].peer >= comm->size)

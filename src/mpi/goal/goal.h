@@ -157,6 +157,16 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
 // Memory of its own for every buffer that has no address; false: memory is out.
 bool mlt_goal_sched_furnish(struct GOAL_Sched_s *s);
 
+// What functions of goal.h share (spec/goal_forms.tsv): an action is added, its id returned; a goal's
+// action `a` waits for `b`; a schedule gets a request, and starts at once unless it is persistent.
+GOAL_id mlt_goal_add_action(mlt_rank *me, GOAL_Goal g, const mlt_goal_action *action);
+GOAL_id mlt_goal_add_message(mlt_rank *me, GOAL_Goal g, bool sends, const void *buf, size_t size,
+                             int peer, int tag);
+GOAL_id mlt_goal_add_exec(mlt_rank *me, GOAL_Goal g, GOAL_fid func, void *buf1, size_t size1,
+                          const void *buf2, size_t size2, int flags);
+int mlt_goal_add_order(mlt_rank *me, GOAL_Goal g, GOAL_id a, GOAL_id b, uint32_t flag);
+int mlt_goal_sched_begin(mlt_rank *me, GOAL_Sched s, MPI_Request *request, bool persistent);
+
 // GOAL_Set and GOAL_Sched_set: a value that is 0 or 1.
 int mlt_goal_check_flag(mlt_rank *me, mlt_comm *comm, long value);
 

@@ -2,7 +2,7 @@
 // Running schedules: blocking, nonblocking, persistent; how requests and reports see them.
 #include <stdio.h>
 
-#include "base/export.h"
+#include "goal_bodies.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "mpi/handle.h"
@@ -93,13 +93,10 @@ static mlt_req *run_open_request(mlt_rank *me, struct GOAL_Sched_s *s, uint32_t 
 
 // ---- the three ways
 
-MLT_EXPORT int GOAL_Sched_run(GOAL_Sched sched)
+int mlt_goal_Sched_run(mlt_rank *me, GOAL_Sched s)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_run);
-    mlt_rank *me = call.me;
-    int code;
-    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
-    if (MLT_UNLIKELY(!s) || MLT_UNLIKELY((code = run_prepare(me, s)) != MPI_SUCCESS))
+    int code = run_prepare(me, s);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_req *req = run_open_request(me, s, 0); // another thread may free the schedule meanwhile
     run_start(s, req);
@@ -111,12 +108,9 @@ MLT_EXPORT int GOAL_Sched_run(GOAL_Sched sched)
     return code;
 }
 
-static int new_request(mlt_rank *me, GOAL_Sched sched, MPI_Request *request, bool persistent)
+int mlt_goal_sched_begin(mlt_rank *me, GOAL_Sched s, MPI_Request *request, bool persistent)
 {
     int code;
-    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
-    if (MLT_UNLIKELY(!s))
-        return code;
     if (MLT_UNLIKELY(!request))
         return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
     *request = MPI_REQUEST_NULL;
@@ -129,18 +123,6 @@ static int new_request(mlt_rank *me, GOAL_Sched sched, MPI_Request *request, boo
     else
         run_start(s, req);
     return MPI_SUCCESS;
-}
-
-MLT_EXPORT int GOAL_Sched_start(GOAL_Sched sched, MPI_Request *request)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_start);
-    return new_request(call.me, sched, request, false);
-}
-
-MLT_EXPORT int GOAL_Sched_init(GOAL_Sched sched, MPI_Request *request)
-{
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_init);
-    return new_request(call.me, sched, request, true);
 }
 
 int mlt_goal_request_start(mlt_rank *me, mlt_req *req)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/export.h"
 #include "base/memory.h"
 #include "goal/derive.h"
+#include "goal_bodies.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "mpi/handle.h"
@@ -61,11 +61,6 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
     mlt_registry_give(&schedules, s);
 }
 
-static int32_t sched_map_world(const void *map, int32_t peer)
-{
-    return mlt_map_world(map, peer);
-}
-
 struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
                                          struct mlt_goal_image *image, void *file, int *code)
 {
@@ -86,7 +81,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
                   .self = comm->rank,
                   .base = comm->base,
                   .stride = comm->stride,
-                  .world = comm->map ? sched_map_world : NULL,
+                  .world = comm->map ? mlt_map_member : NULL,
                   .group = comm->map},
         .offload = mlt_mpi_settings.goal_offload && me->worker->sched->gate, // MPI_Init has seen it
     };
@@ -120,10 +115,8 @@ bool mlt_goal_sched_furnish(struct GOAL_Sched_s *s)
     return true;
 }
 
-MLT_EXPORT int GOAL_Sched_free(GOAL_Sched *sched)
+int mlt_goal_Sched_free(mlt_rank *me, GOAL_Sched *sched)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_free);
-    mlt_rank *me = call.me;
     int code;
     if (!sched)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "sched", "the address of a handle");
@@ -189,14 +182,11 @@ static void bind_goal(struct GOAL_Sched_s *s, const struct GOAL_Goal_s *g)
         bind_func(s->run, f, g->func[f]);
 }
 
-MLT_EXPORT GOAL_Sched GOAL_Compile(GOAL_Goal goal)
+GOAL_Sched mlt_goal_Compile(mlt_rank *me, GOAL_Goal g)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Compile);
-    mlt_rank *me = call.me;
     int code;
     char why[SCHED_WHY];
-    struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g || mlt_goal_need_comm(me, g) != MPI_SUCCESS)
+    if (mlt_goal_need_comm(me, g) != MPI_SUCCESS)
         return NULL;
     mlt_goal_program *derived = g->automatic ? mlt_goal_program_copy(g->program) : NULL;
     if (derived)
@@ -244,13 +234,10 @@ static uint32_t buffer_of(mlt_rank *me, struct GOAL_Sched_s *s, const char *name
     return UINT32_MAX;
 }
 
-MLT_EXPORT int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base)
+int mlt_goal_Sched_bind(mlt_rank *me, GOAL_Sched s, const char *name, void *base)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_bind);
-    mlt_rank *me = call.me;
     int code;
-    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
-    uint32_t b = s ? buffer_of(me, s, name, &code) : UINT32_MAX;
+    uint32_t b = buffer_of(me, s, name, &code);
     if (b == UINT32_MAX || !rests(me, s, &code))
         return code;
     if (base)
@@ -262,13 +249,10 @@ MLT_EXPORT int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base)
     return MPI_SUCCESS;
 }
 
-MLT_EXPORT int GOAL_Sched_buffer(GOAL_Sched sched, const char *name, void **base, size_t *size)
+int mlt_goal_Sched_buffer(mlt_rank *me, GOAL_Sched s, const char *name, void **base, size_t *size)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_buffer);
-    mlt_rank *me = call.me;
     int code;
-    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
-    uint32_t b = s ? buffer_of(me, s, name, &code) : UINT32_MAX;
+    uint32_t b = buffer_of(me, s, name, &code);
     if (b == UINT32_MAX)
         return code;
     if (base)
@@ -278,13 +262,10 @@ MLT_EXPORT int GOAL_Sched_buffer(GOAL_Sched sched, const char *name, void **base
     return MPI_SUCCESS;
 }
 
-MLT_EXPORT int GOAL_Sched_func(GOAL_Sched sched, GOAL_fid number, GOAL_Func *func)
+int mlt_goal_Sched_func(mlt_rank *me, GOAL_Sched s, GOAL_fid number, GOAL_Func *func)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_func);
-    mlt_rank *me = call.me;
     int code;
-    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
-    if (!s || !rests(me, s, &code))
+    if (!rests(me, s, &code))
         return code;
     if (number < 0 || number > UINT16_MAX)
         return mlt_bad_value(me, s->comm, me->fn, MPI_ERR_ARG, "number", number,
@@ -304,13 +285,10 @@ static void note_order(struct GOAL_Sched_s *s, bool wanted)
     s->run->order = wanted ? mlt_take((size_t)s->sched->actions + 1, sizeof(uint32_t)) : NULL;
 }
 
-MLT_EXPORT int GOAL_Sched_set(GOAL_Sched sched, int what, long value)
+int mlt_goal_Sched_set(mlt_rank *me, GOAL_Sched s, int what, long value)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_set);
-    mlt_rank *me = call.me;
     int code = MPI_SUCCESS;
-    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
-    if (!s || !rests(me, s, &code))
+    if (!rests(me, s, &code))
         return code;
     if (what != GOAL_OFFLOAD && what != GOAL_ORDER && what != GOAL_CALC)
         return mlt_bad_value(me, s->comm, me->fn, MPI_ERR_ARG, "what", what,
@@ -343,13 +321,10 @@ static uint32_t sched_place_of(const uint32_t *offsets, uint32_t count, uint32_t
     return low;
 }
 
-MLT_EXPORT int GOAL_Sched_order(GOAL_Sched sched, GOAL_id *ids, int size, int *count)
+int mlt_goal_Sched_order(mlt_rank *me, GOAL_Sched s, GOAL_id *ids, int size, int *count)
 {
-    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_order);
-    mlt_rank *me = call.me;
     int code;
-    struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
-    if (!s || !rests(me, s, &code))
+    if (!rests(me, s, &code))
         return code;
     if (!s->run->order)
         return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_ARG,

@@ -222,12 +222,6 @@ static int check_key(mlt_rank *me, uint16_t fn, const char *key)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Info_create(mlt_rank *me, MPI_Info *info)
-{
-    *info = mlt_info_handle(mlt_info_new());
-    return MPI_SUCCESS;
-}
-
 int mlt_mpi_Info_create_env(mlt_rank *me, int argc, char *argv[], MPI_Info *info)
 {
     mlt_info *env = mlt_info_dup(mlt_info_env());

@@ -275,8 +275,6 @@ int mlt_mpi_Ibsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_typ
 
 int mlt_bsend_attach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count bytes)
 {
-    if (!h.slot)
-        return h.code;
     const mlt_buffer *old = *h.slot;
     if (old && old->address == MPI_BUFFER_AUTOMATIC)
         return mlt_mpi_raise(
@@ -316,8 +314,6 @@ int mlt_bsend_attach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count 
 
 static MLT_COLD int not_attached(mlt_rank *me, mlt_bsend_holder h)
 {
-    if (!h.slot)
-        return h.code;
     return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_BUFFER, "%s has no buffer: attach one first",
                          h.name);
 }
@@ -361,8 +357,6 @@ void mlt_bsend_drop(mlt_rank *me, void **slot)
 // whatever there was, and restore that afterwards.
 int mlt_bsend_detach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count *bytes)
 {
-    if (!h.slot)
-        return h.code;
     const mlt_buffer *buffer = *h.slot;
     void *old = buffer ? buffer->address : NULL;
     *bytes = !buffer || old == MPI_BUFFER_AUTOMATIC ? 0 : (MPI_Count)buffer->bytes;
@@ -374,7 +368,7 @@ int mlt_bsend_detach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count 
 
 int mlt_bsend_flush(mlt_rank *me, mlt_bsend_holder h)
 {
-    mlt_buffer *buffer = h.slot ? *h.slot : NULL;
+    mlt_buffer *buffer = *h.slot;
     if (!buffer)
         return not_attached(me, h);
     flush_and_wait(me, buffer, h.comm);
@@ -383,7 +377,7 @@ int mlt_bsend_flush(mlt_rank *me, mlt_bsend_holder h)
 
 int mlt_bsend_iflush(mlt_rank *me, mlt_bsend_holder h, MPI_Request *request)
 {
-    mlt_buffer *buffer = h.slot ? *h.slot : NULL;
+    mlt_buffer *buffer = *h.slot;
     if (!buffer)
         return not_attached(me, h);
     if (buffer->open == 0) {
@@ -411,14 +405,10 @@ mlt_bsend_holder mlt_bsend_process(mlt_rank *me)
 
 mlt_bsend_holder mlt_bsend_comm(mlt_rank *me, mlt_comm *comm)
 {
-    return (mlt_bsend_holder){&mlt_comm_extra_of(comm)->buffer, comm, mlt_comm_name(me, comm), 0};
+    return (mlt_bsend_holder){&mlt_comm_extra_of(comm)->buffer, comm, mlt_comm_name(me, comm)};
 }
 
-mlt_bsend_holder mlt_bsend_session(mlt_rank *me, MPI_Session handle)
+mlt_bsend_holder mlt_bsend_session(mlt_session *session)
 {
-    mlt_session *session = mlt_session_of(handle);
-    if (session && session->rank == me)
-        return (mlt_bsend_holder){.slot = &session->buffer, .name = "the session"};
-    return (mlt_bsend_holder){.code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session",
-                                                     "session", (uintptr_t)handle)};
+    return (mlt_bsend_holder){.slot = &session->buffer, .name = "the session"};
 }

@@ -22,15 +22,14 @@ void mlt_bsend_drop(mlt_rank *me, void **slot);
 
 // Who has a buffer, as error messages name it.
 typedef struct mlt_bsend_holder {
-    void **slot;    // NULL: there is no such holder, and
+    void **slot;
     mlt_comm *comm; // for its error handler; NULL: none
     const char *name;
-    int code; // was raised
 } mlt_bsend_holder;
 
 mlt_bsend_holder mlt_bsend_process(mlt_rank *me);
 mlt_bsend_holder mlt_bsend_comm(mlt_rank *me, mlt_comm *comm);
-mlt_bsend_holder mlt_bsend_session(mlt_rank *me, MPI_Session handle);
+mlt_bsend_holder mlt_bsend_session(struct mlt_session *session);
 
 // MPI_Buffer_attach, MPI_Comm_attach_buffer, MPI_Session_attach_buffer and the like. Detaching and
 // flushing may suspend.

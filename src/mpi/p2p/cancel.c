@@ -34,9 +34,3 @@ int mlt_mpi_Cancel(mlt_rank *me, MPI_Request *request)
         mlt_p2p_cancel(req);
     return MPI_SUCCESS;
 }
-
-int mlt_mpi_Test_cancelled(mlt_rank *me, const MPI_Status *status, int *flag)
-{
-    *flag = mlt_status_cancelled(status);
-    return MPI_SUCCESS;
-}

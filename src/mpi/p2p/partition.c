@@ -16,7 +16,6 @@
 #include "mpi/p2p/kind.h"
 #include "mpi/p2p/partition_int.h"
 #include "mpi/p2p/request.h"
-#include "mpi/profile.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
 #include "mpi_bodies.h"

@@ -28,49 +28,7 @@ int mlt_mpi_Get_elements(mlt_rank *me, const MPI_Status *status, const mlt_type 
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Status_get_source(mlt_rank *me, const MPI_Status *status, int *source)
-{
-    *source = status->MPI_SOURCE;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Status_get_tag(mlt_rank *me, const MPI_Status *status, int *tag)
-{
-    *tag = status->MPI_TAG;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Status_get_error(mlt_rank *me, const MPI_Status *status, int *err)
-{
-    *err = status->MPI_ERROR;
-    return MPI_SUCCESS;
-}
-
 // ---- writing
-
-int mlt_mpi_Status_set_source(mlt_rank *me, MPI_Status *status, int source)
-{
-    status->MPI_SOURCE = source;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Status_set_tag(mlt_rank *me, MPI_Status *status, int tag)
-{
-    status->MPI_TAG = tag;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Status_set_error(mlt_rank *me, MPI_Status *status, int err)
-{
-    status->MPI_ERROR = err;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Status_set_cancelled(mlt_rank *me, MPI_Status *status, int flag)
-{
-    mlt_status_set_cancelled(status, flag != 0);
-    return MPI_SUCCESS;
-}
 
 // Bytes of the first `count` basic elements of an array of that type; false if it has none, or if
 // the bytes do not fit into 63 bits.

@@ -72,13 +72,3 @@ static inline void mlt_status_set_bytes(MPI_Status *status, uint64_t bytes)
 {
     memcpy(status->MPI_internal, &bytes, sizeof bytes);
 }
-
-static inline bool mlt_status_cancelled(const MPI_Status *status)
-{
-    return status->MPI_internal[2] != 0;
-}
-
-static inline void mlt_status_set_cancelled(MPI_Status *status, bool cancelled)
-{
-    status->MPI_internal[2] = cancelled;
-}

@@ -2,7 +2,6 @@
 #include "mpi/p2p/traced.h"
 
 #include "mpi/p2p/request.h"
-#include "mpi_bodies.h"
 
 enum {
     SHORT_BYTES = 256, // sends of so much take the same time, as far as a trace can tell

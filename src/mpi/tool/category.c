@@ -40,7 +40,7 @@ typedef struct category {
     int parent; // -1: none
 } category;
 
-static int category_count(void)
+int mlt_tool_category_count(void)
 {
     const char *const *names;
     return GROUPS + mlt_tool_layers(&names);
@@ -79,14 +79,26 @@ static bool has_category(int cat, const char *name, int i)
     return category_at(i).parent == cat;
 }
 
-// How many of `all` belong to it; the first `len` of them into indices, which may be NULL.
-static int category_collect(int cat, int all, bool (*has)(int cat, const char *name, int i),
-                            int len, int *indices)
+const char *mlt_tool_category_name(int i)
 {
+    return category_at(i).name;
+}
+
+int mlt_tool_category_collect(int cat, mlt_tool_kind kind, int len, int *indices)
+{
+    static const struct {
+        int (*count)(void);
+        bool (*has)(int cat, const char *name, int i);
+    } kinds[] = {
+        [MLT_TOOL_CVARS] = {mlt_tool_cvar_count, has_cvar},
+        [MLT_TOOL_PVARS] = {mlt_tool_pvar_count, has_pvar},
+        [MLT_TOOL_EVENTS] = {mlt_tool_event_count, has_event},
+        [MLT_TOOL_CATEGORIES] = {mlt_tool_category_count, has_category},
+    };
     category c = category_at(cat);
     int n = 0;
-    for (int i = 0; i < all; i++)
-        if (has(cat, c.name, i)) {
+    for (int i = 0; i < kinds[kind].count(); i++)
+        if (kinds[kind].has(cat, c.name, i)) {
             if (indices && n < len)
                 indices[n] = i;
             n++;
@@ -94,79 +106,24 @@ static int category_collect(int cat, int all, bool (*has)(int cat, const char *n
     return n;
 }
 
-static int list(mlt_rank *me, int cat_index, int all, bool (*has)(int cat, const char *name, int i),
-                int len, int *indices)
+int mlt_tool_category_list(int cat, mlt_tool_kind kind, int len, int *indices)
 {
-    int code = mlt_tool_check_index(me, cat_index, category_count());
-    if (code != MPI_SUCCESS)
-        return code;
     if (len < 0 || (len > 0 && !indices))
         return MPI_T_ERR_INVALID;
-    (void)category_collect(cat_index, all, has, len, indices);
+    (void)mlt_tool_category_collect(cat, kind, len, indices);
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_T_category_get_num(mlt_rank *me, int *num_cat)
+int mlt_mpi_T_category_get_info(mlt_rank *me, mlt_tool *tool, int cat_index, char *name,
+                                int *name_len, char *desc, int *desc_len, int *num_cvars,
+                                int *num_pvars, int *num_categories)
 {
-    return mlt_tool_give(me, num_cat, category_count());
-}
-
-static const char *category_name(int i)
-{
-    return category_at(i).name;
-}
-
-int mlt_mpi_T_category_get_index(mlt_rank *me, const char *name, int *cat_index)
-{
-    return mlt_tool_find(me, name, cat_index, category_count(), category_name);
-}
-
-int mlt_mpi_T_category_get_info(mlt_rank *me, int cat_index, char *name, int *name_len, char *desc,
-                                int *desc_len, int *num_cvars, int *num_pvars, int *num_categories)
-{
-    int code = mlt_tool_check_index(me, cat_index, category_count());
-    if (code != MPI_SUCCESS)
-        return code;
     category c = category_at(cat_index);
     mlt_tool_text(c.name, name, name_len);
     mlt_tool_text(c.help, desc, desc_len);
-    mlt_tool_put(num_cvars, category_collect(cat_index, mlt_tool_cvar_count(), has_cvar, 0, NULL));
-    mlt_tool_put(num_pvars, category_collect(cat_index, mlt_tool_pvar_count(), has_pvar, 0, NULL));
+    mlt_tool_put(num_cvars, mlt_tool_category_collect(cat_index, MLT_TOOL_CVARS, 0, NULL));
+    mlt_tool_put(num_pvars, mlt_tool_category_collect(cat_index, MLT_TOOL_PVARS, 0, NULL));
     mlt_tool_put(num_categories,
-                 category_collect(cat_index, category_count(), has_category, 0, NULL));
+                 mlt_tool_category_collect(cat_index, MLT_TOOL_CATEGORIES, 0, NULL));
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_T_category_get_num_events(mlt_rank *me, int cat_index, int *num_events)
-{
-    int code = mlt_tool_check_index(me, cat_index, category_count());
-    if (code != MPI_SUCCESS)
-        return code;
-    return mlt_tool_give(me, num_events,
-                         category_collect(cat_index, mlt_tool_event_count(), has_event, 0, NULL));
-}
-
-int mlt_mpi_T_category_get_cvars(mlt_rank *me, int cat_index, int len, int indices[])
-{
-    return list(me, cat_index, mlt_tool_cvar_count(), has_cvar, len, indices);
-}
-
-int mlt_mpi_T_category_get_pvars(mlt_rank *me, int cat_index, int len, int indices[])
-{
-    return list(me, cat_index, mlt_tool_pvar_count(), has_pvar, len, indices);
-}
-
-int mlt_mpi_T_category_get_events(mlt_rank *me, int cat_index, int len, int indices[])
-{
-    return list(me, cat_index, mlt_tool_event_count(), has_event, len, indices);
-}
-
-int mlt_mpi_T_category_get_categories(mlt_rank *me, int cat_index, int len, int indices[])
-{
-    return list(me, cat_index, category_count(), has_category, len, indices);
-}
-
-int mlt_mpi_T_category_changed(mlt_rank *me, int *update_number)
-{
-    return mlt_tool_give(me, update_number, 0);
 }

@@ -11,7 +11,7 @@
 #include "base/upcalls.h"
 #include "mpi_bodies.h"
 
-enum { CVAR_MOST = 256, TEXT_MOST = 4096, CVAR_MAGIC = 0x7001c0a1 };
+enum { CVAR_MOST = 256, TEXT_MOST = 4096 };
 
 static mlt_tool_cvar vars[CVAR_MOST];
 static const char *layers[MLT_SETTINGS_MOST];
@@ -60,19 +60,9 @@ int mlt_tool_layers(const char *const **names)
 
 // ---- what there is
 
-int mlt_mpi_T_cvar_get_num(mlt_rank *me, int *num_cvar)
-{
-    return mlt_tool_give(me, num_cvar, mlt_tool_cvar_count());
-}
-
-static const char *cvar_name(int i)
+const char *mlt_tool_cvar_name(int i)
 {
     return vars[i].setting->name;
-}
-
-int mlt_mpi_T_cvar_get_index(mlt_rank *me, const char *name, int *cvar_index)
-{
-    return mlt_tool_find(me, name, cvar_index, mlt_tool_cvar_count(), cvar_name);
 }
 
 static MPI_Datatype cvar_type_of(const mlt_setting *s)
@@ -101,13 +91,10 @@ static int scope_of(const mlt_setting *s)
     return scopes[s->scope];
 }
 
-int mlt_mpi_T_cvar_get_info(mlt_rank *me, int cvar_index, char *name, int *name_len, int *verbosity,
-                            MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len,
-                            int *bind, int *scope)
+int mlt_mpi_T_cvar_get_info(mlt_rank *me, mlt_tool *tool, int cvar_index, char *name, int *name_len,
+                            int *verbosity, MPI_Datatype *datatype, MPI_T_enum *enumtype,
+                            char *desc, int *desc_len, int *bind, int *scope)
 {
-    int code = mlt_tool_check_index(me, cvar_index, mlt_tool_cvar_count());
-    if (code != MPI_SUCCESS)
-        return code;
     const mlt_setting *s = vars[cvar_index].setting;
     mlt_tool_text(s->name, name, name_len);
     mlt_tool_text(s->help, desc, desc_len);
@@ -124,65 +111,36 @@ int mlt_mpi_T_cvar_get_info(mlt_rank *me, int cvar_index, char *name, int *name_
 
 // ---- handles
 
-typedef struct cvar_handle {
+typedef struct mlt_tool_cvar_handle {
     mlt_tool_object object; // in tool->cvars
     const mlt_tool_cvar *var;
 } cvar_handle;
 
 static mlt_registry cvar_handles = MLT_REGISTRY_INIT(cvar_handle);
 
-// The other arguments of the call are good, or not.
-static int find_handle(mlt_rank *me, MPI_T_cvar_handle handle, bool good, cvar_handle **h)
-{
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    *h = mlt_tool_object_of(tool, CVAR_MAGIC, handle);
-    return !*h ? MPI_T_ERR_INVALID_HANDLE : good ? MPI_SUCCESS : MPI_T_ERR_INVALID;
-}
-
-int mlt_mpi_T_cvar_handle_alloc(mlt_rank *me, int cvar_index, void *obj_handle,
+int mlt_mpi_T_cvar_handle_alloc(mlt_rank *me, mlt_tool *tool, int cvar_index, void *obj_handle,
                                 MPI_T_cvar_handle *handle, int *count)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!handle || !count)
-        return MPI_T_ERR_INVALID;
-    if (cvar_index < 0 || cvar_index >= mlt_tool_cvar_count())
-        return MPI_T_ERR_INVALID_INDEX;
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
     cvar_handle made = {{.tool = tool}, &vars[cvar_index]};
-    *handle = mlt_tool_object_new(&cvar_handles, CVAR_MAGIC, &made, sizeof made, &tool->cvars);
+    *handle =
+        mlt_tool_object_new(&cvar_handles, MLT_TOOL_CVAR_MAGIC, &made, sizeof made, &tool->cvars);
     tool->handles++;
     *count = made.var->setting->kind == MLT_SETTING_TEXT ? TEXT_MOST : 1;
     return MPI_SUCCESS;
 }
 
-static void cvar_free_handle(cvar_handle *h)
+void mlt_tool_cvar_drop(cvar_handle *h)
 {
     h->object.tool->handles--;
     mlt_tool_object_free(&cvar_handles, &h->object);
 }
 
-int mlt_mpi_T_cvar_handle_free(mlt_rank *me, MPI_T_cvar_handle *handle)
-{
-    cvar_handle *h;
-    int code = find_handle(me, handle ? *handle : MPI_T_CVAR_HANDLE_NULL, true, &h);
-    if (code != MPI_SUCCESS)
-        return code == MPI_T_ERR_INVALID_HANDLE && !handle ? MPI_T_ERR_INVALID : code;
-    cvar_free_handle(h);
-    *handle = MPI_T_CVAR_HANDLE_NULL;
-    return MPI_SUCCESS;
-}
-
 void mlt_tool_cvars_free(mlt_tool *tool)
 {
     while (!mlt_list_empty(&tool->cvars))
-        cvar_free_handle(mlt_container_of(tool->cvars.next, cvar_handle, object.link));
+        mlt_tool_cvar_drop(mlt_container_of(tool->cvars.next, cvar_handle, object.link));
 }
 
 // ---- values
@@ -205,16 +163,12 @@ static void cvar_read_number(const mlt_tool *tool, const mlt_setting *s, void *b
         *(int64_t *)buf = value;
 }
 
-int mlt_mpi_T_cvar_read(mlt_rank *me, MPI_T_cvar_handle handle, void *buf)
+int mlt_mpi_T_cvar_read(mlt_rank *me, mlt_tool *tool, cvar_handle *h, void *buf)
 {
-    cvar_handle *h;
-    int code = find_handle(me, handle, buf, &h);
-    if (code != MPI_SUCCESS)
-        return code;
     if (h->var->setting->kind == MLT_SETTING_TEXT)
         snprintf(buf, TEXT_MOST, "%s", *(const char *const *)h->var->setting->value);
     else
-        cvar_read_number(h->object.tool, h->var->setting, buf);
+        cvar_read_number(tool, h->var->setting, buf);
     return MPI_SUCCESS;
 }
 
@@ -269,8 +223,9 @@ static int write_early(const mlt_tool_cvar *v, const void *buf)
     return code;
 }
 
-static int write_var(mlt_tool *tool, const mlt_tool_cvar *v, const void *buf)
+int mlt_mpi_T_cvar_write(mlt_rank *me, mlt_tool *tool, cvar_handle *h, const void *buf)
 {
+    const mlt_tool_cvar *v = h->var;
     const mlt_setting *s = v->setting;
     if (s->scope == MLT_SCOPE_LAUNCH)
         return MPI_T_ERR_CVAR_SET_NEVER;
@@ -284,11 +239,4 @@ static int write_var(mlt_tool *tool, const mlt_tool_cvar *v, const void *buf)
         return MPI_T_ERR_INVALID;
     mlt_worker_tune(tool->rank->worker, s->value, number_in(s, buf));
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_T_cvar_write(mlt_rank *me, MPI_T_cvar_handle handle, const void *buf)
-{
-    cvar_handle *h;
-    int code = find_handle(me, handle, buf, &h);
-    return code == MPI_SUCCESS ? write_var(h->object.tool, h->var, buf) : code;
 }

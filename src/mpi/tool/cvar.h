@@ -20,6 +20,10 @@ typedef struct mlt_tool_cvar {
 // All of them; the same for the whole life of the process.
 const mlt_tool_cvar *mlt_tool_cvars(void);
 int mlt_tool_cvar_count(void);
+const char *mlt_tool_cvar_name(int i);
+
+struct mlt_tool_cvar_handle; // cvar.c
+void mlt_tool_cvar_drop(struct mlt_tool_cvar_handle *h);
 
 // The layers that have settings, in the same order: how many, and the i-th.
 int mlt_tool_layers(const char *const **names);

@@ -13,7 +13,7 @@
 #include "mpi_bodies.h"
 #include "os/os.h"
 
-enum { REGISTRATION_MAGIC = 0x70014e61, BUFFER = 1024, BUFFER_MOST = 1 << 20 };
+enum { BUFFER = 1024, BUFFER_MOST = 1 << 20 };
 
 // ---- types
 
@@ -78,19 +78,9 @@ static size_t event_place_of(const mlt_tool_event *type, int element)
                                          : (size_t)element * sizeof(int32_t);
 }
 
-int mlt_mpi_T_event_get_num(mlt_rank *me, int *num_events)
-{
-    return mlt_tool_give(me, num_events, KINDS);
-}
-
-static const char *event_name(int i)
+const char *mlt_tool_event_name(int i)
 {
     return mlt_tool_event_types[i].name;
-}
-
-int mlt_mpi_T_event_get_index(mlt_rank *me, const char *name, int *event_index)
-{
-    return mlt_tool_find(me, name, event_index, KINDS, event_name);
 }
 
 static void put_elements(const mlt_tool_event *type, MPI_Datatype *types, MPI_Aint *places,
@@ -107,15 +97,12 @@ static void put_elements(const mlt_tool_event *type, MPI_Datatype *types, MPI_Ai
     *count = element_count(type);
 }
 
-int mlt_mpi_T_event_get_info(mlt_rank *me, int event_index, char *name, int *name_len,
-                             int *verbosity, MPI_Datatype array_of_datatypes[],
+int mlt_mpi_T_event_get_info(mlt_rank *me, mlt_tool *tool, int event_index, char *name,
+                             int *name_len, int *verbosity, MPI_Datatype array_of_datatypes[],
                              MPI_Aint array_of_displacements[], int *num_elements,
                              MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len,
                              int *bind)
 {
-    int code = mlt_tool_check_index(me, event_index, KINDS);
-    if (code != MPI_SUCCESS)
-        return code;
     const mlt_tool_event *type = &mlt_tool_event_types[event_index];
     mlt_tool_text(type->name, name, name_len);
     mlt_tool_text(type->help, desc, desc_len);
@@ -136,7 +123,7 @@ static const MPI_T_cb_safety event_levels[EVENT_LEVELS] = {
     MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_T_CB_REQUIRE_THREAD_SAFE,
     MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE};
 
-typedef struct registration {
+typedef struct mlt_tool_registration {
     mlt_tool_object object; // in its tool's events->all
     const mlt_tool_event *type;
     uint32_t context; // of the communicator it is bound to
@@ -152,14 +139,7 @@ typedef struct registration {
     void *free_data;
 } registration;
 
-// An event that waits for its callback.
-typedef struct instance {
-    mlt_list_node link;
-    registration *to;
-    const mlt_tool_event *type; // of that
-    uint64_t time_ns;
-    mlt_tool_data data;
-} instance;
+typedef mlt_tool_instance instance;
 
 typedef struct mlt_tool_events {
     mlt_list_node all;     // registrations
@@ -173,22 +153,10 @@ typedef struct mlt_tool_events {
 
 static mlt_registry registrations = MLT_REGISTRY_INIT(registration);
 
-static registration *registration_of(const mlt_tool *tool, MPI_T_event_registration handle)
+registration *mlt_tool_registration_of(const mlt_tool *tool, MPI_T_event_registration handle)
 {
-    registration *r = mlt_tool_object_of(tool, REGISTRATION_MAGIC, handle);
+    registration *r = mlt_tool_object_of(tool, MLT_TOOL_REGISTRATION_MAGIC, handle);
     return r && !r->freed ? r : NULL;
-}
-
-// The other arguments of the call are good, or not.
-static int find_registration(mlt_rank *me, MPI_T_event_registration handle, bool good,
-                             registration **r)
-{
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    *r = registration_of(tool, handle);
-    return !*r ? MPI_T_ERR_INVALID_HANDLE : good ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
 static int level_of(MPI_T_cb_safety safety)
@@ -233,16 +201,11 @@ static bool is_info(MPI_Info info)
     return info == MPI_INFO_NULL || mlt_info_of(info);
 }
 
-int mlt_mpi_T_event_handle_alloc(mlt_rank *me, int event_index, void *obj_handle, MPI_Info info,
-                                 MPI_T_event_registration *event_registration)
+int mlt_mpi_T_event_handle_alloc(mlt_rank *me, mlt_tool *tool, int event_index, void *obj_handle,
+                                 MPI_Info info, MPI_T_event_registration *event_registration)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (event_index < 0 || event_index >= KINDS)
-        return MPI_T_ERR_INVALID_INDEX;
-    if (!event_registration || !is_info(info))
+    int code = MPI_SUCCESS;
+    if (!is_info(info))
         return MPI_T_ERR_INVALID;
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
@@ -255,7 +218,7 @@ int mlt_mpi_T_event_handle_alloc(mlt_rank *me, int event_index, void *obj_handle
                          .context = comm ? comm->context : 0,
                          .most = BUFFER};
     take_hints(&made, mlt_info_of(info));
-    *event_registration = mlt_tool_object_new(&registrations, REGISTRATION_MAGIC, &made,
+    *event_registration = mlt_tool_object_new(&registrations, MLT_TOOL_REGISTRATION_MAGIC, &made,
                                               sizeof made, &events_of(tool)->all);
     tool->handles++;
     return MPI_SUCCESS;
@@ -332,18 +295,13 @@ static bool bury(mlt_tool *tool, registration *r)
     return step_in(tool, outside);
 }
 
-int mlt_mpi_T_event_handle_free(mlt_rank *me, MPI_T_event_registration event_registration,
-                                void *user_data, MPI_T_event_free_cb_function free_cb_function)
+int mlt_mpi_T_event_handle_free(mlt_rank *me, mlt_tool *tool, registration *r, void *user_data,
+                                MPI_T_event_free_cb_function free_cb_function)
 {
-    registration *r;
-    int code = find_registration(me, event_registration, true, &r);
-    if (code != MPI_SUCCESS)
-        return code;
-    mlt_tool *tool = r->object.tool;
     bool nested = tool->events->calls;
     if (!nested)
         mlt_tool_events_deliver(tool); // what happened before
-    if (!nested && registration_of(tool, event_registration) != r)
+    if (!nested && mlt_tool_registration_of(tool, (MPI_T_event_registration)r) != r)
         return MPI_SUCCESS; // a callback has freed it
     r->freed = true;
     r->on_free = free_cb_function;
@@ -355,8 +313,7 @@ int mlt_mpi_T_event_handle_free(mlt_rank *me, MPI_T_event_registration event_reg
 
 // ---- hints
 
-// A new info object with the hints in use.
-static MPI_Info hints_of(const registration *r)
+MPI_Info mlt_tool_registration_hints(const registration *r)
 {
     char text[16];
     mlt_info *info = mlt_info_new();
@@ -365,79 +322,59 @@ static MPI_Info hints_of(const registration *r)
     return mlt_info_handle(info);
 }
 
-int mlt_mpi_T_event_handle_get_info(mlt_rank *me, MPI_T_event_registration event_registration,
-                                    MPI_Info *info_used)
+int mlt_mpi_T_event_handle_set_info(mlt_rank *me, mlt_tool *tool, registration *r, MPI_Info info)
 {
-    registration *r;
-    int code = find_registration(me, event_registration, info_used, &r);
-    if (code == MPI_SUCCESS)
-        *info_used = hints_of(r);
-    return code;
+    if (!is_info(info))
+        return MPI_T_ERR_INVALID;
+    take_hints(r, mlt_info_of(info));
+    return MPI_SUCCESS;
 }
 
-int mlt_mpi_T_event_handle_set_info(mlt_rank *me, MPI_T_event_registration event_registration,
-                                    MPI_Info info)
+static bool has_callback(const registration *r, MPI_T_cb_safety safety)
 {
-    registration *r;
-    int code = find_registration(me, event_registration, is_info(info), &r);
-    if (code == MPI_SUCCESS)
-        take_hints(r, mlt_info_of(info));
-    return code;
-}
-
-// The registration has a callback of that level; the other arguments of the call are good, or not.
-static int check_callback(mlt_rank *me, MPI_T_event_registration handle, MPI_T_cb_safety safety,
-                          bool good)
-{
-    registration *r;
-    int level = level_of(safety), code = find_registration(me, handle, good && level >= 0, &r);
-    return code == MPI_SUCCESS && !r->by[level].call ? MPI_T_ERR_INVALID : code;
+    int level = level_of(safety);
+    return level >= 0 && r->by[level].call;
 }
 
 // No hint is about a single callback.
-int mlt_mpi_T_event_callback_get_info(mlt_rank *me, MPI_T_event_registration event_registration,
+int mlt_mpi_T_event_callback_get_info(mlt_rank *me, mlt_tool *tool, registration *r,
                                       MPI_T_cb_safety cb_safety, MPI_Info *info_used)
 {
-    int code = check_callback(me, event_registration, cb_safety, info_used);
-    if (code == MPI_SUCCESS)
-        *info_used = mlt_info_handle(mlt_info_new());
-    return code;
+    if (!has_callback(r, cb_safety))
+        return MPI_T_ERR_INVALID;
+    *info_used = mlt_info_handle(mlt_info_new());
+    return MPI_SUCCESS;
 }
 
-int mlt_mpi_T_event_callback_set_info(mlt_rank *me, MPI_T_event_registration event_registration,
+int mlt_mpi_T_event_callback_set_info(mlt_rank *me, mlt_tool *tool, registration *r,
                                       MPI_T_cb_safety cb_safety, MPI_Info info)
 {
-    return check_callback(me, event_registration, cb_safety, is_info(info));
+    return has_callback(r, cb_safety) && is_info(info) ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
 // ---- callbacks
 
-int mlt_mpi_T_event_register_callback(mlt_rank *me, MPI_T_event_registration event_registration,
+int mlt_mpi_T_event_register_callback(mlt_rank *me, mlt_tool *tool, registration *r,
                                       MPI_T_cb_safety cb_safety, MPI_Info info, void *user_data,
                                       MPI_T_event_cb_function event_cb_function)
 {
-    registration *r;
     int level = level_of(cb_safety);
-    int code = find_registration(me, event_registration, level >= 0 && is_info(info), &r);
-    if (code != MPI_SUCCESS)
-        return code;
+    if (level < 0 || !is_info(info))
+        return MPI_T_ERR_INVALID;
     bool before = event_lowest(r) >= 0;
     r->by[level].call = event_cb_function;
     r->by[level].user_data = user_data;
     int change = (event_lowest(r) >= 0) - before;
     if (change)
-        mlt_tool_watch(r->object.tool, change);
+        mlt_tool_watch(tool, change);
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_T_event_set_dropped_handler(mlt_rank *me, MPI_T_event_registration event_registration,
+int mlt_mpi_T_event_set_dropped_handler(mlt_rank *me, mlt_tool *tool, registration *r,
                                         MPI_T_event_dropped_cb_function dropped_cb_function)
 {
-    registration *r;
-    int code = find_registration(me, event_registration, true, &r);
-    if (code == MPI_SUCCESS)
-        r->on_drop = dropped_cb_function;
-    return code;
+    r->on_drop = dropped_cb_function;
+    return MPI_SUCCESS;
 }
 
 // ---- events happen
@@ -576,61 +513,25 @@ void mlt_tool_events_deliver(mlt_tool *tool)
 
 // ---- what a callback asks for
 
-// The other arguments of the call are good, or not.
-static int find_instance(mlt_rank *me, MPI_T_event_instance handle, bool good, const instance **i)
+const instance *mlt_tool_instance_of(const mlt_tool *tool, MPI_T_event_instance handle)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
     const mlt_tool_events *e = tool->events;
-    if (!e || !e->calls || handle != (MPI_T_event_instance)&e->now)
-        return MPI_T_ERR_INVALID_HANDLE;
-    *i = &e->now;
-    return good ? MPI_SUCCESS : MPI_T_ERR_INVALID;
+    return e && e->calls && handle == (MPI_T_event_instance)&e->now ? &e->now : NULL;
 }
 
-int mlt_mpi_T_event_read(mlt_rank *me, MPI_T_event_instance event_instance, int element_index,
+int mlt_mpi_T_event_read(mlt_rank *me, mlt_tool *tool, const instance *i, int element_index,
                          void *buffer)
 {
-    const instance *i;
-    int code = find_instance(me, event_instance, true, &i);
-    if (code != MPI_SUCCESS)
-        return code;
     if (element_index < 0 || element_index >= element_count(i->type))
         return MPI_T_ERR_INVALID_INDEX;
-    if (!buffer)
-        return MPI_T_ERR_INVALID;
     memcpy(buffer, (const char *)&i->data + event_place_of(i->type, element_index),
            event_is_large(i->type, element_index) ? sizeof i->data.large : sizeof *i->data.number);
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_T_event_copy(mlt_rank *me, MPI_T_event_instance event_instance, void *buffer)
+int mlt_mpi_T_event_copy(mlt_rank *me, mlt_tool *tool, const instance *i, void *buffer)
 {
-    const instance *i;
-    int code = find_instance(me, event_instance, buffer, &i);
-    if (code == MPI_SUCCESS)
-        memcpy(buffer, &i->data,
-               i->type->large ? sizeof i->data : i->type->numbers * sizeof *i->data.number);
-    return code;
-}
-
-int mlt_mpi_T_event_get_timestamp(mlt_rank *me, MPI_T_event_instance event_instance,
-                                  MPI_Count *event_timestamp)
-{
-    const instance *i;
-    int code = find_instance(me, event_instance, event_timestamp, &i);
-    if (code == MPI_SUCCESS)
-        *event_timestamp = (MPI_Count)i->time_ns;
-    return code;
-}
-
-int mlt_mpi_T_event_get_source(mlt_rank *me, MPI_T_event_instance event_instance, int *source_index)
-{
-    const instance *i;
-    int code = find_instance(me, event_instance, source_index, &i);
-    if (code == MPI_SUCCESS)
-        *source_index = i->type->source;
-    return code;
+    memcpy(buffer, &i->data,
+           i->type->large ? sizeof i->data : i->type->numbers * sizeof *i->data.number);
+    return MPI_SUCCESS;
 }

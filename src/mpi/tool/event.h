@@ -29,5 +29,25 @@ typedef struct mlt_tool_event {
     uint8_t verbosity;
 } mlt_tool_event;
 
+struct mlt_tool_registration; // event.c
+
+// An event that waits for its callback.
+typedef struct mlt_tool_instance {
+    mlt_list_node link;
+    struct mlt_tool_registration *to;
+    const mlt_tool_event *type; // of that
+    uint64_t time_ns;
+    mlt_tool_data data;
+} mlt_tool_instance;
+
+// What handles stand for; NULL: they are none of this caller's now.
+struct mlt_tool_registration *mlt_tool_registration_of(const mlt_tool *tool,
+                                                       MPI_T_event_registration handle);
+const mlt_tool_instance *mlt_tool_instance_of(const mlt_tool *tool, MPI_T_event_instance handle);
+
+// A new info object with the hints in use.
+MPI_Info mlt_tool_registration_hints(const struct mlt_tool_registration *r);
+
 extern const mlt_tool_event mlt_tool_event_types[];
 int mlt_tool_event_count(void);
+const char *mlt_tool_event_name(int i);

@@ -335,19 +335,15 @@ static void find_enums(void)
     algorithms.items = algs;
 }
 
-int mlt_mpi_T_pvar_get_num(mlt_rank *me, int *num_pvar)
-{
-    return mlt_tool_give(me, num_pvar, mlt_tool_pvar_count());
-}
-
 static const char *pvar_name(int i)
 {
     return mlt_tool_pvars[i].name;
 }
 
-int mlt_mpi_T_pvar_get_index(mlt_rank *me, const char *name, int var_class, int *pvar_index)
+int mlt_mpi_T_pvar_get_index(mlt_rank *me, mlt_tool *tool, const char *name, int var_class,
+                             int *pvar_index)
 {
-    int i, code = mlt_tool_find(me, name, pvar_index ? &i : NULL, mlt_tool_pvar_count(), pvar_name);
+    int i, code = mlt_tool_find(name, &i, mlt_tool_pvar_count(), pvar_name);
     if (code != MPI_SUCCESS)
         return code;
     if (mlt_tool_pvars[i].class != var_class)
@@ -365,15 +361,12 @@ static MPI_Datatype pvar_type_of(const mlt_tool_pvar *v)
     return types[v->unit];
 }
 
-int mlt_mpi_T_pvar_get_info(mlt_rank *me, int pvar_index, char *name, int *name_len, int *verbosity,
-                            int *var_class, MPI_Datatype *datatype, MPI_T_enum *enumtype,
-                            char *desc, int *desc_len, int *bind, int *readonly, int *continuous,
-                            int *atomic)
+int mlt_mpi_T_pvar_get_info(mlt_rank *me, mlt_tool *tool, int pvar_index, char *name, int *name_len,
+                            int *verbosity, int *var_class, MPI_Datatype *datatype,
+                            MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind,
+                            int *readonly, int *continuous, int *atomic)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    int code = mlt_tool_check_index(me, pvar_index, mlt_tool_pvar_count());
-    if (code != MPI_SUCCESS)
-        return code;
     const mlt_tool_pvar *v = &mlt_tool_pvars[pvar_index];
     pthread_once(&once, find_enums);
     mlt_tool_text(v->name, name, name_len);

@@ -55,5 +55,12 @@ typedef struct mlt_tool_pvar_handle {
     uint64_t from[MLT_TOOL_ELEMENTS];  // where the count stood then
 } mlt_tool_pvar_handle;
 
+// Of one variable, or of all of the session's with which that can be done. Read: and reset.
+typedef enum mlt_tool_act { MLT_TOOL_START, MLT_TOOL_STOP, MLT_TOOL_RESET } mlt_tool_act;
+int mlt_tool_pvar_act(struct mlt_tool_session *s, MPI_T_pvar_handle handle, mlt_tool_act act);
+int mlt_tool_pvar_read(mlt_tool_pvar_handle *h, bool resets, void *buf);
+void mlt_tool_pvar_drop(mlt_tool_pvar_handle *h);
+void mlt_tool_session_drop(struct mlt_tool_session *s);
+
 // The i-th element of what the handle's variable stands at; 0 without a rank.
 uint64_t mlt_tool_pvar_now(const mlt_tool_pvar_handle *h, int i);

@@ -9,8 +9,6 @@
 #include "mpi/tool/pvar.h"
 #include "mpi_bodies.h"
 
-enum { SESSION_MAGIC = 0x70015e55, HANDLE_MAGIC = 0x7001b0a1 };
-
 typedef struct mlt_tool_session {
     mlt_tool_object object; // in tool->sessions
     mlt_list_node handles;
@@ -159,77 +157,44 @@ void mlt_tool_sessions_settle(mlt_tool *tool)
 
 // ---- making and freeing
 
-int mlt_mpi_T_pvar_session_create(mlt_rank *me, MPI_T_pvar_session *pe_session)
+int mlt_mpi_T_pvar_session_create(mlt_rank *me, mlt_tool *tool, MPI_T_pvar_session *pe_session)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!pe_session)
-        return MPI_T_ERR_INVALID;
     if (tool->session_count >= MLT_TOOL_SESSIONS)
         return MPI_T_ERR_OUT_OF_SESSIONS;
     mlt_tool_session made = {.object = {.tool = tool}};
     mlt_tool_session *s =
-        mlt_tool_object_new(&sessions, SESSION_MAGIC, &made, sizeof made, &tool->sessions);
+        mlt_tool_object_new(&sessions, MLT_TOOL_SESSION_MAGIC, &made, sizeof made, &tool->sessions);
     mlt_list_init(&s->handles);
     tool->session_count++;
     *pe_session = (MPI_T_pvar_session)s;
     return MPI_SUCCESS;
 }
 
-static void tool_session_free_handle(mlt_tool_pvar_handle *h)
+void mlt_tool_pvar_drop(mlt_tool_pvar_handle *h)
 {
     stop(h);
     h->object.tool->handles--;
     mlt_tool_object_free(&handles, &h->object);
 }
 
-static void free_session(mlt_tool_session *s)
+void mlt_tool_session_drop(mlt_tool_session *s)
 {
     while (!mlt_list_empty(&s->handles))
-        tool_session_free_handle(
-            mlt_container_of(s->handles.next, mlt_tool_pvar_handle, object.link));
+        mlt_tool_pvar_drop(mlt_container_of(s->handles.next, mlt_tool_pvar_handle, object.link));
     s->object.tool->session_count--;
     mlt_tool_object_free(&sessions, &s->object);
-}
-
-int mlt_mpi_T_pvar_session_free(mlt_rank *me, MPI_T_pvar_session *pe_session)
-{
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!pe_session)
-        return MPI_T_ERR_INVALID;
-    mlt_tool_session *s = mlt_tool_object_of(tool, SESSION_MAGIC, *pe_session);
-    if (!s)
-        return MPI_T_ERR_INVALID_SESSION;
-    free_session(s);
-    *pe_session = MPI_T_PVAR_SESSION_NULL;
-    return MPI_SUCCESS;
 }
 
 void mlt_tool_sessions_free(mlt_tool *tool)
 {
     while (!mlt_list_empty(&tool->sessions))
-        free_session(mlt_container_of(tool->sessions.next, mlt_tool_session, object.link));
+        mlt_tool_session_drop(mlt_container_of(tool->sessions.next, mlt_tool_session, object.link));
 }
 
-int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int pvar_index,
+int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, mlt_tool *tool, mlt_tool_session *s, int pvar_index,
                                 void *obj_handle, MPI_T_pvar_handle *handle, int *count)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    mlt_tool_session *s = mlt_tool_object_of(tool, SESSION_MAGIC, pe_session);
-    if (!s)
-        return MPI_T_ERR_INVALID_SESSION;
-    if (!handle || !count)
-        return MPI_T_ERR_INVALID;
-    if (pvar_index < 0 || pvar_index >= mlt_tool_pvar_count())
-        return MPI_T_ERR_INVALID_INDEX;
+    int code = MPI_SUCCESS;
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
     const mlt_tool_pvar *var = &mlt_tool_pvars[pvar_index];
@@ -239,7 +204,7 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
         return code;
     made.context = made.comm ? made.comm->context : 0;
     mlt_tool_pvar_handle *h =
-        mlt_tool_object_new(&handles, HANDLE_MAGIC, &made, sizeof made, &s->handles);
+        mlt_tool_object_new(&handles, MLT_TOOL_PVAR_MAGIC, &made, sizeof made, &s->handles);
     reset(h);
     tool->handles++;
     *handle = (MPI_T_pvar_handle)h;
@@ -248,39 +213,6 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
 }
 
 // ---- one handle, or all of a session
-
-static int find_session(mlt_rank *me, MPI_T_pvar_session handle, mlt_tool_session **s)
-{
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    *s = mlt_tool_object_of(tool, SESSION_MAGIC, handle);
-    return *s ? MPI_SUCCESS : MPI_T_ERR_INVALID_SESSION;
-}
-
-static int find_pvar(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                     mlt_tool_pvar_handle **h)
-{
-    mlt_tool_session *s;
-    int code = find_session(me, pe_session, &s);
-    if (code != MPI_SUCCESS)
-        return code;
-    *h = mlt_tool_object_of(s->object.tool, HANDLE_MAGIC, handle);
-    return *h && (*h)->session == s ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
-}
-
-int mlt_mpi_T_pvar_handle_free(mlt_rank *me, MPI_T_pvar_session pe_session,
-                               MPI_T_pvar_handle *handle)
-{
-    mlt_tool_pvar_handle *h;
-    int code = find_pvar(me, pe_session, handle ? *handle : MPI_T_PVAR_HANDLE_NULL, &h);
-    if (code != MPI_SUCCESS)
-        return code == MPI_T_ERR_INVALID_HANDLE && !handle ? MPI_T_ERR_INVALID : code;
-    tool_session_free_handle(h);
-    *handle = MPI_T_PVAR_HANDLE_NULL;
-    return MPI_SUCCESS;
-}
 
 static bool can_start(const mlt_tool_pvar *v)
 {
@@ -292,54 +224,36 @@ static bool can_reset(const mlt_tool_pvar *v)
     return !v->read_only;
 }
 
-// Of one variable with which that can be done, else `refusal`; or of all such of the session.
-static int act_on(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                  bool (*can)(const mlt_tool_pvar *v), void (*act)(mlt_tool_pvar_handle *h),
-                  int refusal)
+int mlt_tool_pvar_act(mlt_tool_session *s, MPI_T_pvar_handle handle, mlt_tool_act act)
 {
-    mlt_tool_session *s = NULL;
-    mlt_tool_pvar_handle *h = NULL;
+    static const struct {
+        bool (*can)(const mlt_tool_pvar *v);
+        void (*act)(mlt_tool_pvar_handle *h);
+        int refusal;
+    } acts[] = {
+        [MLT_TOOL_START] = {can_start, tool_session_start, MPI_T_ERR_PVAR_NO_STARTSTOP},
+        [MLT_TOOL_STOP] = {can_start, stop, MPI_T_ERR_PVAR_NO_STARTSTOP},
+        [MLT_TOOL_RESET] = {can_reset, reset, MPI_T_ERR_PVAR_NO_WRITE},
+    };
     bool all = handle == MPI_T_PVAR_ALL_HANDLES;
-    int code = all ? find_session(me, pe_session, &s) : find_pvar(me, pe_session, handle, &h);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (h && !can(h->var))
-        return refusal;
+    mlt_tool_pvar_handle *h =
+        all ? NULL : mlt_tool_object_of(s->object.tool, MLT_TOOL_PVAR_MAGIC, handle);
+    if (!all && (!h || h->session != s))
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (h && !acts[act].can(h->var))
+        return acts[act].refusal;
     if (h)
-        act(h);
-    for (mlt_list_node *l = s ? s->handles.next : NULL; l && l != &s->handles; l = l->next) {
+        acts[act].act(h);
+    for (mlt_list_node *l = s->handles.next; all && l != &s->handles; l = l->next) {
         h = mlt_container_of(l, mlt_tool_pvar_handle, object.link);
-        if (can(h->var))
-            act(h);
+        if (acts[act].can(h->var))
+            acts[act].act(h);
     }
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_T_pvar_start(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
+int mlt_tool_pvar_read(mlt_tool_pvar_handle *h, bool resets, void *buf)
 {
-    return act_on(me, pe_session, handle, can_start, tool_session_start,
-                  MPI_T_ERR_PVAR_NO_STARTSTOP);
-}
-
-int mlt_mpi_T_pvar_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
-{
-    return act_on(me, pe_session, handle, can_start, stop, MPI_T_ERR_PVAR_NO_STARTSTOP);
-}
-
-int mlt_mpi_T_pvar_reset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
-{
-    return act_on(me, pe_session, handle, can_reset, reset, MPI_T_ERR_PVAR_NO_WRITE);
-}
-
-static int read_pvar(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                     bool resets, void *buf)
-{
-    mlt_tool_pvar_handle *h;
-    int code = find_pvar(me, pe_session, handle, &h);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!buf)
-        return MPI_T_ERR_INVALID;
     if (resets && h->var->read_only)
         return MPI_T_ERR_PVAR_NO_ATOMIC;
     if (h->runs)
@@ -350,28 +264,12 @@ static int read_pvar(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_han
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_T_pvar_read(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                        void *buf)
-{
-    return read_pvar(me, pe_session, handle, false, buf);
-}
-
-int mlt_mpi_T_pvar_readreset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                             void *buf)
-{
-    return read_pvar(me, pe_session, handle, true, buf);
-}
-
-int mlt_mpi_T_pvar_write(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+int mlt_mpi_T_pvar_write(mlt_rank *me, mlt_tool *tool, mlt_tool_session *s, mlt_tool_pvar_handle *h,
                          const void *buf)
 {
-    mlt_tool_pvar_handle *h;
-    int code = find_pvar(me, pe_session, handle, &h);
-    if (code != MPI_SUCCESS)
-        return code;
     if (h->var->read_only)
         return MPI_T_ERR_PVAR_NO_WRITE;
-    if (!buf || !can_take(h->var, buf))
+    if (!can_take(h->var, buf))
         return MPI_T_ERR_INVALID;
     copy_in(h, buf);
     return MPI_SUCCESS;

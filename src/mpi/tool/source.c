@@ -4,7 +4,6 @@
 #include "mpi/info/info.h"
 #include "mpi/tool/tool.h"
 #include "mpi_bodies.h"
-#include "os/os.h"
 
 enum { TICKS_A_SECOND = 1000000000 };
 
@@ -16,18 +15,11 @@ static const struct {
     [MLT_SOURCE_HOSTS] = {"hosts", "what the calling rank's worker has to do with other hosts"},
 };
 
-int mlt_mpi_T_source_get_num(mlt_rank *me, int *num_sources)
+int mlt_mpi_T_source_get_info(mlt_rank *me, mlt_tool *tool, int source_index, char *name,
+                              int *name_len, char *desc, int *desc_len,
+                              MPI_T_source_order *ordering, MPI_Count *ticks_per_second,
+                              MPI_Count *max_ticks, MPI_Info *info)
 {
-    return mlt_tool_give(me, num_sources, MLT_SOURCES);
-}
-
-int mlt_mpi_T_source_get_info(mlt_rank *me, int source_index, char *name, int *name_len, char *desc,
-                              int *desc_len, MPI_T_source_order *ordering,
-                              MPI_Count *ticks_per_second, MPI_Count *max_ticks, MPI_Info *info)
-{
-    int code = mlt_tool_check_index(me, source_index, MLT_SOURCES);
-    if (code != MPI_SUCCESS)
-        return code;
     mlt_tool_text(sources[source_index].name, name, name_len);
     mlt_tool_text(sources[source_index].help, desc, desc_len);
     if (ordering)
@@ -41,16 +33,5 @@ int mlt_mpi_T_source_get_info(mlt_rank *me, int source_index, char *name, int *n
         mlt_info_set(made, "clock", "CLOCK_MONOTONIC");
         *info = mlt_info_handle(made);
     }
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_T_source_get_timestamp(mlt_rank *me, int source_index, MPI_Count *timestamp)
-{
-    int code = mlt_tool_check_index(me, source_index, MLT_SOURCES);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!timestamp)
-        return MPI_T_ERR_INVALID;
-    *timestamp = (MPI_Count)mlt_os_now_ns();
     return MPI_SUCCESS;
 }

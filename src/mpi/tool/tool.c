@@ -12,7 +12,6 @@
 #include "base/settings.h"
 #include "base/upcalls.h"
 #include "host/entry.h"
-#include "host/start.h"
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -61,34 +60,9 @@ int mlt_tool_enter(mlt_rank *me, mlt_tool **out)
     return MPI_SUCCESS;
 }
 
-int mlt_tool_check_index(mlt_rank *me, int index, int count)
+int mlt_tool_find(const char *name, int *index, int count, const char *(*name_of)(int i))
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    return index >= 0 && index < count ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
-}
-
-int mlt_tool_give(mlt_rank *me, int *out, int number)
-{
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    mlt_tool_put(out, number);
-    return out ? MPI_SUCCESS : MPI_T_ERR_INVALID;
-}
-
-int mlt_tool_find(mlt_rank *me, const char *name, int *index, int count,
-                  const char *(*name_of)(int i))
-{
-    mlt_tool *tool;
-    int i = 0, code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!name || !index)
-        return MPI_T_ERR_INVALID;
+    int i = 0;
     while (i < count && strcmp(name_of(i), name) != 0)
         i++;
     if (i == count)
@@ -203,12 +177,8 @@ int mlt_mpi_T_init_thread(mlt_rank *me, int required, int *provided)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_T_finalize(mlt_rank *me)
+int mlt_mpi_T_finalize(mlt_rank *me, mlt_tool *tool)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
     if (--tool->inits > 0)
         return MPI_SUCCESS;
     mlt_tool_events_free(tool);
@@ -314,35 +284,23 @@ void mlt_tool_enum_item(const mlt_tool_enum *e, int64_t index, char *item, size_
     snprintf(item, size, "%.*s", (int)strcspn(at, "|"), at);
 }
 
-static int find_enum(mlt_rank *me, MPI_T_enum handle, const mlt_tool_enum **e)
+const mlt_tool_enum *mlt_tool_enum_of(MPI_T_enum handle)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    *e = (const mlt_tool_enum *)(uintptr_t)handle;
-    bool good = mlt_handle_is_address((uintptr_t)handle) && (*e)->magic == MLT_TOOL_ENUM_MAGIC;
-    return good ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+    const mlt_tool_enum *e = (const mlt_tool_enum *)(uintptr_t)handle;
+    return mlt_handle_is_address((uintptr_t)handle) && e->magic == MLT_TOOL_ENUM_MAGIC ? e : NULL;
 }
 
-int mlt_mpi_T_enum_get_info(mlt_rank *me, MPI_T_enum enumtype, int *num, char *name, int *name_len)
+int mlt_mpi_T_enum_get_info(mlt_rank *me, mlt_tool *tool, const mlt_tool_enum *e, int *num,
+                            char *name, int *name_len)
 {
-    const mlt_tool_enum *e;
-    int code = find_enum(me, enumtype, &e);
-    if (code != MPI_SUCCESS)
-        return code;
     mlt_tool_put(num, mlt_tool_enum_count(e));
     mlt_tool_text(e->name, name, name_len);
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_T_enum_get_item(mlt_rank *me, MPI_T_enum enumtype, int index, int *value, char *name,
-                            int *name_len)
+int mlt_mpi_T_enum_get_item(mlt_rank *me, mlt_tool *tool, const mlt_tool_enum *e, int index,
+                            int *value, char *name, int *name_len)
 {
-    const mlt_tool_enum *e;
-    int code = find_enum(me, enumtype, &e);
-    if (code != MPI_SUCCESS)
-        return code;
     if (index < 0 || index >= mlt_tool_enum_count(e))
         return MPI_T_ERR_INVALID_INDEX;
     char item[64];

@@ -93,15 +93,25 @@ typedef struct mlt_tool {
     struct mlt_tool_events *events; // event.c; NULL: none so far
 } mlt_tool;
 
-// The body of every function but MPI_T_init_thread begins with it: the caller's state, or an error.
+// The surface of every function but MPI_T_init_thread calls it before the body: the caller's state, or an
+// error. Then handles become objects; indices, and pointers that must be there, are looked at.
 int mlt_tool_enter(mlt_rank *me, mlt_tool **tool) MLT_MUST_CHECK;
 
-// What most questions are, for a caller that may ask: whether there is an item of that index; a number;
-// the index of an item by its name. All return an error class.
-int mlt_tool_check_index(mlt_rank *me, int index, int count) MLT_MUST_CHECK;
-int mlt_tool_give(mlt_rank *me, int *out, int number);
-int mlt_tool_find(mlt_rank *me, const char *name, int *index, int count,
-                  const char *(*name_of)(int i));
+// The index of an item by its name. Returns an error class.
+int mlt_tool_find(const char *name, int *index, int count, const char *(*name_of)(int i));
+
+// category.c: how many there are; the name of one; how many of a kind belong to it, the first `len` of
+// them into indices, which may be NULL; the same as an error class.
+typedef enum mlt_tool_kind {
+    MLT_TOOL_CVARS,
+    MLT_TOOL_PVARS,
+    MLT_TOOL_EVENTS,
+    MLT_TOOL_CATEGORIES,
+} mlt_tool_kind;
+int mlt_tool_category_count(void);
+const char *mlt_tool_category_name(int i);
+int mlt_tool_category_collect(int cat, mlt_tool_kind kind, int len, int *indices);
+int mlt_tool_category_list(int cat, mlt_tool_kind kind, int len, int *indices);
 
 // The communicator that a variable or an event is to be bound to: an error class.
 int mlt_tool_bind(mlt_rank *me, const void *obj_handle, const mlt_comm **comm) MLT_MUST_CHECK;
@@ -136,6 +146,13 @@ typedef struct mlt_tool_object {
     mlt_tool *tool;
 } mlt_tool_object;
 
+enum {
+    MLT_TOOL_CVAR_MAGIC = 0x7001c0a1,
+    MLT_TOOL_REGISTRATION_MAGIC = 0x70014e61,
+    MLT_TOOL_SESSION_MAGIC = 0x70015e55,
+    MLT_TOOL_PVAR_MAGIC = 0x7001b0a1,
+};
+
 // A copy of `made`, of so many bytes, at the end of a list of its tool's or session's.
 void *mlt_tool_object_new(mlt_registry *registry, uint32_t magic, const void *made, size_t bytes,
                           mlt_list_node *list);
@@ -165,6 +182,7 @@ static inline MPI_T_enum mlt_tool_enum_handle(const mlt_tool_enum *e)
     return (MPI_T_enum)(uintptr_t)e; // NULL: MPI_T_ENUM_NULL
 }
 
+const mlt_tool_enum *mlt_tool_enum_of(MPI_T_enum handle); // NULL: it is none
 int mlt_tool_enum_count(const mlt_tool_enum *e);
 void mlt_tool_enum_item(const mlt_tool_enum *e, int64_t index, char *item, size_t size);
 

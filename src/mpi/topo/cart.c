@@ -79,9 +79,6 @@ int mlt_mpi_Cart_map(mlt_rank *me, mlt_comm *comm, int ndims, const int dims[], 
 
 int mlt_mpi_Cart_sub(mlt_rank *me, mlt_comm *comm, const int remain_dims[], MPI_Comm *newcomm)
 {
-    int code = mlt_topo_need(me, comm, MPI_CART);
-    if (code != MPI_SUCCESS)
-        return code;
     const mlt_topo *topo = comm->topo;
     int ndims = topo->cart.ndims, kept = 0, color = 0, key = 0;
     if (ndims > 0 && !remain_dims)
@@ -105,14 +102,6 @@ int mlt_mpi_Cart_sub(mlt_rank *me, mlt_comm *comm, const int remain_dims[], MPI_
     return mlt_topo_make(me, comm, color, key, part, newcomm);
 }
 
-int mlt_mpi_Cartdim_get(mlt_rank *me, mlt_comm *comm, int *ndims)
-{
-    int code = mlt_topo_need(me, comm, MPI_CART);
-    if (code == MPI_SUCCESS)
-        *ndims = comm->topo->cart.ndims;
-    return code;
-}
-
 static void coordinates(const mlt_comm *comm, int rank, int *coords)
 {
     for (int i = comm->topo->cart.ndims - 1; i >= 0; i--) {
@@ -125,9 +114,7 @@ static void coordinates(const mlt_comm *comm, int rank, int *coords)
 int mlt_mpi_Cart_get(mlt_rank *me, mlt_comm *comm, int maxdims, int dims[], int periods[],
                      int coords[])
 {
-    int code = mlt_topo_need(me, comm, MPI_CART);
-    if (code == MPI_SUCCESS)
-        code = check_maxdims(me, comm, maxdims);
+    int code = check_maxdims(me, comm, maxdims);
     if (code != MPI_SUCCESS)
         return code;
     const mlt_topo *topo = comm->topo;
@@ -149,12 +136,10 @@ int mlt_mpi_Cart_get(mlt_rank *me, mlt_comm *comm, int maxdims, int dims[], int 
 
 int mlt_mpi_Cart_coords(mlt_rank *me, mlt_comm *comm, int rank, int maxdims, int coords[])
 {
-    int code = mlt_topo_need(me, comm, MPI_CART);
-    if (code != MPI_SUCCESS)
-        return code;
     if (rank < 0 || rank >= comm->size)
         return mlt_bad_rank(me, comm, me->fn, MPI_ERR_RANK, "rank", rank, "");
-    if ((code = check_maxdims(me, comm, maxdims)) != MPI_SUCCESS)
+    int code = check_maxdims(me, comm, maxdims);
+    if (code != MPI_SUCCESS)
         return code;
     if (comm->topo->cart.ndims > 0 && !coords)
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "coords",
@@ -165,9 +150,6 @@ int mlt_mpi_Cart_coords(mlt_rank *me, mlt_comm *comm, int rank, int maxdims, int
 
 int mlt_mpi_Cart_rank(mlt_rank *me, mlt_comm *comm, const int coords[], int *rank)
 {
-    int code = mlt_topo_need(me, comm, MPI_CART);
-    if (code != MPI_SUCCESS)
-        return code;
     const mlt_topo *topo = comm->topo;
     if (topo->cart.ndims > 0 && !coords)
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "coords",
@@ -205,9 +187,6 @@ static int neighbour(const mlt_comm *comm, int dim, int at, int stride, int64_t 
 int mlt_mpi_Cart_shift(mlt_rank *me, mlt_comm *comm, int direction, int disp, int *rank_source,
                        int *rank_dest)
 {
-    int code = mlt_topo_need(me, comm, MPI_CART);
-    if (code != MPI_SUCCESS)
-        return code;
     const mlt_topo *topo = comm->topo;
     if (direction < 0 || direction >= topo->cart.ndims)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_DIMS,

@@ -441,18 +441,6 @@ int mlt_mpi_Dist_graph_create(mlt_rank *me, mlt_comm *comm_old, int n, const int
 
 // ---- questions
 
-int mlt_mpi_Dist_graph_neighbors_count(mlt_rank *me, mlt_comm *comm, int *indegree, int *outdegree,
-                                       int *weighted)
-{
-    int code = mlt_topo_need(me, comm, MPI_DIST_GRAPH);
-    if (code != MPI_SUCCESS)
-        return code;
-    *indegree = comm->topo->dist.indegree;
-    *outdegree = comm->topo->dist.outdegree;
-    *weighted = comm->topo->dist.weighted;
-    return MPI_SUCCESS;
-}
-
 // The first part of a list, if there is not room for all of it: that is no error.
 static int give(mlt_rank *me, mlt_comm *comm, const char *name, int room, int count,
                 const int *nodes, int *to, const int *weights, int *weights_to)
@@ -476,12 +464,9 @@ int mlt_mpi_Dist_graph_neighbors(mlt_rank *me, mlt_comm *comm, int maxindegree, 
                                  int *sourceweights, int maxoutdegree, int destinations[],
                                  int *destweights)
 {
-    int code = mlt_topo_need(me, comm, MPI_DIST_GRAPH);
-    if (code != MPI_SUCCESS)
-        return code;
     const mlt_topo *topo = comm->topo;
-    code = give(me, comm, "sources", maxindegree, topo->dist.indegree, topo->dist.sources, sources,
-                topo->dist.source_weights, sourceweights);
+    int code = give(me, comm, "sources", maxindegree, topo->dist.indegree, topo->dist.sources,
+                    sources, topo->dist.source_weights, sourceweights);
     if (code == MPI_SUCCESS)
         code = give(me, comm, "destinations", maxoutdegree, topo->dist.outdegree,
                     topo->dist.destinations, destinations, topo->dist.destination_weights,

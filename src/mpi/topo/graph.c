@@ -92,16 +92,6 @@ int mlt_mpi_Graph_map(mlt_rank *me, mlt_comm *comm, int nnodes, const int index[
     return code;
 }
 
-int mlt_mpi_Graphdims_get(mlt_rank *me, mlt_comm *comm, int *nnodes, int *nedges)
-{
-    int code = mlt_topo_need(me, comm, MPI_GRAPH);
-    if (code != MPI_SUCCESS)
-        return code;
-    *nnodes = comm->topo->graph.nnodes;
-    *nedges = comm->topo->graph.index[*nnodes - 1];
-    return MPI_SUCCESS;
-}
-
 // Raises unless the caller's array holds `count` elements.
 static int graph_check_room(mlt_rank *me, mlt_comm *comm, const char *name, int room, int count,
                             const char *what)
@@ -116,11 +106,8 @@ static int graph_check_room(mlt_rank *me, mlt_comm *comm, const char *name, int 
 int mlt_mpi_Graph_get(mlt_rank *me, mlt_comm *comm, int maxindex, int maxedges, int index[],
                       int edges[])
 {
-    int code = mlt_topo_need(me, comm, MPI_GRAPH);
-    if (code != MPI_SUCCESS)
-        return code;
     int nodes = comm->topo->graph.nnodes, count = comm->topo->graph.index[nodes - 1];
-    code = graph_check_room(me, comm, "maxindex", maxindex, nodes, "nodes");
+    int code = graph_check_room(me, comm, "maxindex", maxindex, nodes, "nodes");
     if (code == MPI_SUCCESS)
         code = graph_check_room(me, comm, "maxedges", maxedges, count, "edges");
     if (code != MPI_SUCCESS)
@@ -139,9 +126,6 @@ static int graph_neighbours(mlt_rank *me, mlt_comm *comm, int rank, const int **
 {
     *list = NULL;
     *count = 0;
-    int code = mlt_topo_need(me, comm, MPI_GRAPH);
-    if (code != MPI_SUCCESS)
-        return code;
     if (rank < 0 || rank >= comm->size)
         return mlt_bad_rank(me, comm, me->fn, MPI_ERR_RANK, "rank", rank, "");
     const int *index = comm->topo->graph.index;

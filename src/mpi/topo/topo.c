@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "mpi/comm/new.h"
 #include "mpi/error/error.h"
+#include "mpi/thread.h"
 #include "mpi_bodies.h"
 
 static mlt_topo *new_topo(int kind, size_t ints)
@@ -118,11 +119,14 @@ static const char *kind_name(int kind)
                                : "a distributed graph topology";
 }
 
-int mlt_topo_missing(mlt_rank *me, mlt_comm *comm, int kind)
+int mlt_bad_topology(mlt_rank *me, mlt_comm *comm, uint16_t fn, int kind)
 {
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TOPOLOGY, "%s has %s, but should have %s",
-                         mlt_comm_name(me, comm),
-                         comm->topo ? kind_name(comm->topo->kind) : "no topology", kind_name(kind));
+    mlt_gate *gate = mlt_thread_lock(me); // for the name
+    int code = mlt_mpi_raise(
+        me, comm, fn, MPI_ERR_TOPOLOGY, "%s has %s, but should have %s", mlt_comm_name(me, comm),
+        comm->topo ? kind_name(comm->topo->kind) : "no topology", kind_name(kind));
+    mlt_thread_unlock(gate);
+    return code;
 }
 
 int mlt_topo_inter(mlt_rank *me, mlt_comm *comm)

@@ -54,15 +54,13 @@ bool mlt_topo_equal(const mlt_topo *a, const mlt_topo *b);
 
 // Raise MPI_ERR_TOPOLOGY for a communicator that has none of that kind, and MPI_ERR_COMM for an
 // intercommunicator.
-int mlt_topo_missing(mlt_rank *me, mlt_comm *comm, int kind) MLT_COLD;
+int mlt_bad_topology(mlt_rank *me, mlt_comm *comm, uint16_t fn, int kind) MLT_COLD;
 int mlt_topo_inter(mlt_rank *me, mlt_comm *comm) MLT_COLD;
 
-// What all questions about a topology begin with.
-static inline int mlt_topo_need(mlt_rank *me, mlt_comm *comm, int kind)
+// The surface asks it for functions that need a topology.
+static inline bool mlt_topo_is(const mlt_comm *comm, int kind)
 {
-    if (MLT_UNLIKELY(!comm->topo || comm->topo->kind != kind))
-        return mlt_topo_missing(me, comm, kind);
-    return MPI_SUCCESS;
+    return comm->topo && comm->topo->kind == kind;
 }
 
 // mlt_comm_split, whose communicators get the topology; consumes the reference. An MPI code, raised.

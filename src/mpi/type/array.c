@@ -9,7 +9,6 @@
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi/type/dtype.h"
-#include "mpi_bodies.h"
 #include "type/build.h"
 
 // "argument array_of_sizes[2] is -1, but should be at least 0"

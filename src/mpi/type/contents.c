@@ -71,18 +71,14 @@ static MLT_COLD int bad_named(mlt_rank *me, const mlt_type *type)
 }
 
 // Derived types go out as handles that the user must free; one that was freed lives again.
-static void copy_types(const mlt_contents *c, MPI_Datatype *to)
+MPI_Datatype mlt_dtype_give(const mlt_type *type)
 {
-    for (int64_t i = 0; i < c->type_count; i++) {
-        const mlt_type *type = c->type[i];
-        to[i] = mlt_dtype_handle(type);
-        if (type->code || mlt_dtype_of(type)->permanent)
-            continue;
-        if (mlt_dtype_of(type)->users++ == 0) {
-            mlt_dtype_hold(type);
-            mlt_dtype_of(type)->type.magic = MLT_TYPE_MAGIC;
-        }
+    mlt_dtype *dtype = mlt_dtype_of(type);
+    if (!type->code && !dtype->permanent && dtype->users++ == 0) {
+        mlt_dtype_hold(type);
+        dtype->type.magic = MLT_TYPE_MAGIC;
     }
+    return mlt_dtype_handle(type);
 }
 
 int mlt_mpi_Type_get_contents(mlt_rank *me, const mlt_type *datatype, int max_integers,
@@ -119,6 +115,7 @@ int mlt_mpi_Type_get_contents_c(mlt_rank *me, const mlt_type *datatype, MPI_Coun
         array_of_addresses[i] = (MPI_Aint)c->number[c->integer_count + i];
     for (int64_t i = 0; i < c->large_count; i++)
         array_of_large_counts[i] = c->number[c->integer_count + c->address_count + i];
-    copy_types(c, array_of_datatypes);
+    for (int64_t i = 0; i < c->type_count; i++)
+        array_of_datatypes[i] = mlt_dtype_give(c->type[i]);
     return MPI_SUCCESS;
 }

@@ -177,6 +177,8 @@ static inline bool mlt_type_is_pair(const mlt_type *type)
 
 // What all data of a type are made of, as code of a named type: of a pair of two equal ones, or of
 // a derived type, that one. 0: it has several, or MPI_PACKED, which fits everything.
+// What a predefined pair is made of.
+void mlt_dtype_pair(uint16_t code, const mlt_type *two[2]);
 uint16_t mlt_type_kind_of(const mlt_type *type) MLT_COLD;
 static inline bool mlt_type_is_basic(const mlt_type *type)
 {
@@ -195,6 +197,9 @@ static inline uint64_t mlt_type_basics(const mlt_type *type)
 
 // The attributes of a type. Those of predefined types, named or not, belong to the calling rank; if
 // it has none of this type, NULL, or with `make` an empty list.
+// Its handle, which the user must free unless it is predefined.
+MPI_Datatype mlt_dtype_give(const mlt_type *type);
+
 mlt_attrs *mlt_dtype_attrs(mlt_rank *me, const mlt_type *type, bool make);
 
 // Its name for MPI_Type_get_name, "" if it has none.

@@ -5,12 +5,14 @@
 #include <float.h>
 #include <stddef.h>
 
+#include "base/log.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi/type/dtype.h"
 #include "mpi_bodies.h"
 #include "type/build.h"
+#include "type/reduce.h"
 
 static const mlt_type *named_predefined(MPI_Datatype handle)
 {
@@ -136,47 +138,47 @@ typedef enum number_class { NO_NUMBER, AN_INTEGER, A_REAL } number_class;
 
 static number_class named_class_of(const mlt_type *type)
 {
-    static const MPI_Datatype integers[] = {
-        MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_SHORT,     MPI_UNSIGNED_SHORT,
-        MPI_INT,         MPI_UNSIGNED,      MPI_LONG,      MPI_UNSIGNED_LONG,
-        MPI_LONG_LONG,   MPI_INT8_T,        MPI_UINT8_T,   MPI_UNSIGNED_LONG_LONG,
-        MPI_INT16_T,     MPI_UINT16_T,      MPI_INT32_T,   MPI_UINT32_T,
-        MPI_INT64_T,     MPI_UINT64_T,      MPI_AINT,      MPI_OFFSET,
-        MPI_COUNT,       MPI_INTEGER,       MPI_INTEGER1,  MPI_INTEGER2,
-        MPI_INTEGER4,    MPI_INTEGER8,      MPI_INTEGER16,
-    };
-    static const MPI_Datatype reals[] = {
-        MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL,   MPI_DOUBLE_PRECISION,
-        MPI_REAL2, MPI_REAL4,  MPI_REAL8,       MPI_REAL16,
-    };
-    MPI_Datatype handle = mlt_dtype_handle(type);
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-        if (integers[i] == handle)
-            return AN_INTEGER;
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
-        if (reals[i] == handle)
-            return A_REAL;
-    return NO_NUMBER;
+    char why[8];
+    mlt_reduction found;
+    bool text =
+        type->code == (uintptr_t)MPI_CHAR || type->code == (uintptr_t)MPI_CHARACTER; // no numbers
+    if (!type->code || text ||
+        !mlt_reduce_find(MLT_REDUCE_MAX, type->code, &found, why, sizeof why))
+        return NO_NUMBER;
+    return mlt_reduce_find(MLT_REDUCE_BAND, type->code, &found, why, sizeof why) ? AN_INTEGER
+                                                                                 : A_REAL;
+}
+
+// Predefined pairs that have a name of their own.
+static const struct {
+    MPI_Datatype value, index, pair;
+} named_pairs[] = {
+    {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
+    {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+    {MPI_LONG, MPI_INT, MPI_LONG_INT},
+    {MPI_INT, MPI_INT, MPI_2INT},
+    {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
+    {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+    {MPI_REAL, MPI_REAL, MPI_2REAL},
+    {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+    {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
+};
+enum { NAMED_PAIRS = sizeof named_pairs / sizeof *named_pairs };
+
+void mlt_dtype_pair(uint16_t code, const mlt_type *two[2])
+{
+    size_t i = 0;
+    while ((uintptr_t)named_pairs[i].pair != code)
+        mlt_assert(++i < NAMED_PAIRS);
+    two[0] = named_predefined(named_pairs[i].value);
+    two[1] = named_predefined(named_pairs[i].index);
 }
 
 static MPI_Datatype named_pair(MPI_Datatype value, MPI_Datatype index)
 {
-    static const struct {
-        MPI_Datatype value, index, pair;
-    } all[] = {
-        {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
-        {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
-        {MPI_LONG, MPI_INT, MPI_LONG_INT},
-        {MPI_INT, MPI_INT, MPI_2INT},
-        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
-        {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
-        {MPI_REAL, MPI_REAL, MPI_2REAL},
-        {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
-        {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].value == value && all[i].index == index)
-            return all[i].pair;
+    for (size_t i = 0; i < NAMED_PAIRS; i++)
+        if (named_pairs[i].value == value && named_pairs[i].index == index)
+            return named_pairs[i].pair;
     return MPI_DATATYPE_NULL;
 }
 

@@ -61,13 +61,6 @@ int mlt_mpi_Unpack(mlt_rank *me, const void *inbuf, MPI_Count insize, MPI_Count 
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Pack_size(mlt_rank *me, MPI_Count incount, const mlt_type *datatype, mlt_comm *comm,
-                      MPI_Count *size)
-{
-    *size = (MPI_Count)((uint64_t)incount * datatype->size);
-    return MPI_SUCCESS;
-}
-
 // ---- external32
 
 static int check_datarep(mlt_rank *me, const char *datarep)

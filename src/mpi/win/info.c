@@ -2,7 +2,6 @@
 // Hints of windows.
 #include <string.h>
 
-#include "mpi/error/error.h"
 #include "mpi/info/info.h"
 #include "mpi/win/win.h"
 #include "mpi_bodies.h"

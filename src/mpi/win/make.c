@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"
@@ -36,21 +35,9 @@ typedef struct ticket {
     mlt_win_card card;
 } ticket;
 
-typedef struct recipe {
-    int flavor; // MPI_WIN_FLAVOR_CREATE, ...
-    void *base;
-    MPI_Aint size, unit;
-    const mlt_info *info;
-    uint64_t align;
-    bool contiguous; // of shared memory
-} recipe;
+typedef mlt_win_recipe recipe;
 
 // ---- the worker's part
-
-static int32_t win_make_map_world(const void *map, int32_t rank)
-{
-    return mlt_map_world(map, rank);
-}
 
 static uint32_t even_of(const mlt_members *members)
 {
@@ -86,7 +73,7 @@ static mlt_win_part *make_part(mlt_comm *comm, const recipe *r)
         .contiguous = members->contiguous,
         .shares = r->flavor == MPI_WIN_FLAVOR_SHARED || mlt_win_conf.windows == MLT_WINDOWS_SHARED,
         .even = even_of(members),
-        .world = win_make_map_world,
+        .world = mlt_map_member,
         .group = mlt_comm_group(comm),
     });
     for (uint32_t p = 0; p < members->workers; p++)
@@ -278,8 +265,8 @@ static uint64_t alignment(const mlt_info *info)
 
 // ---- the calls
 
-static int win_make(mlt_rank *me, mlt_comm *comm, recipe *r, MPI_Info info, void *baseptr,
-                    MPI_Win *handle)
+int mlt_win_make(mlt_rank *me, mlt_comm *comm, recipe *r, MPI_Info info, void *baseptr,
+                 MPI_Win *handle)
 {
     mlt_pool *pool = &mlt_mpi_worker_of(me)->wins;
     mlt_gathered sizes;
@@ -308,33 +295,6 @@ static int win_make(mlt_rank *me, mlt_comm *comm, recipe *r, MPI_Info info, void
         *(void **)baseptr = mlt_win_memory(win->side.part, win->side.me);
     *handle = (MPI_Win)win;
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Win_create(mlt_rank *me, void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
-                       mlt_comm *comm, MPI_Win *win)
-{
-    recipe r = {.flavor = MPI_WIN_FLAVOR_CREATE, .base = base, .size = size, .unit = disp_unit};
-    return win_make(me, comm, &r, info, NULL, win);
-}
-
-int mlt_mpi_Win_create_dynamic(mlt_rank *me, MPI_Info info, mlt_comm *comm, MPI_Win *win)
-{
-    return win_make(me, comm, &(recipe){.flavor = MPI_WIN_FLAVOR_DYNAMIC, .unit = 1}, info, NULL,
-                    win);
-}
-
-int mlt_mpi_Win_allocate(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
-                         mlt_comm *comm, void *baseptr, MPI_Win *win)
-{
-    recipe r = {.flavor = MPI_WIN_FLAVOR_ALLOCATE, .size = size, .unit = disp_unit};
-    return win_make(me, comm, &r, info, baseptr, win);
-}
-
-int mlt_mpi_Win_allocate_shared(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
-                                mlt_comm *comm, void *baseptr, MPI_Win *win)
-{
-    recipe r = {.flavor = MPI_WIN_FLAVOR_SHARED, .size = size, .unit = disp_unit};
-    return win_make(me, comm, &r, info, baseptr, win);
 }
 
 // ---- freeing

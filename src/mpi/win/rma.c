@@ -8,7 +8,6 @@
 
 #include "mpi/coll/coll.h"
 #include "mpi/coll/op.h"
-#include "mpi/error/error.h"
 #include "mpi/p2p/request.h"
 #include "mpi/self.h"
 #include "mpi/type/dtype.h"

@@ -5,7 +5,6 @@
 #include "arch/arch.h"
 #include "base/memory.h"
 #include "mpi/comm/group.h"
-#include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi/win/cached.h"
 #include "mpi/win/win.h"

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "boot/ctl.h"
 #include "mpi/coll/coll.h"
-#include "mpi/comm/group.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/win/cached.h"
@@ -132,11 +131,8 @@ void mlt_win_describe(const mlt_wait *wait, mlt_event *event)
 
 // ---- names
 
-int mlt_mpi_Win_set_name(mlt_rank *me, MPI_Win handle, const char *win_name)
+int mlt_mpi_Win_set_name(mlt_rank *me, mlt_win *win, const char *win_name)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     char *copy = strndup(win_name, MPI_MAX_OBJECT_NAME - 1);
     if (!copy)
         return mlt_win_raise(me, win, MPI_ERR_NO_MEM, MLT_NO_ROOM "a name");
@@ -146,11 +142,8 @@ int mlt_mpi_Win_set_name(mlt_rank *me, MPI_Win handle, const char *win_name)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_get_name(mlt_rank *me, MPI_Win handle, char *win_name, int *resultlen)
+int mlt_mpi_Win_get_name(mlt_rank *me, mlt_win *win, char *win_name, int *resultlen)
 {
-    const mlt_win *win = mlt_win_mine(me, handle);
-    if (!win && handle != MPI_WIN_NULL)
-        return mlt_bad_win(me, handle);
     const char *name = !win                             ? "MPI_WIN_NULL"
                        : win->notes && win->notes->name ? win->notes->name
                                                         : "";
@@ -187,12 +180,6 @@ const void *mlt_win_attribute(const mlt_win *win, int keyval, int *flag)
 }
 
 // ---- group and memory
-
-int mlt_mpi_Win_get_group(mlt_rank *me, mlt_win *win, MPI_Group *group)
-{
-    *group = mlt_group_new(me, mlt_map_hold(mlt_win_shared_of(win)->group), NULL);
-    return MPI_SUCCESS;
-}
 
 static bool is_in_reach(mlt_win_part *part, int32_t rank)
 {

@@ -137,3 +137,17 @@ static inline int mlt_win_faults(mlt_rank *me, mlt_win *win)
     const mlt_win_busy *busy = win->side.busy;
     return MLT_UNLIKELY(busy && busy->fault) ? mlt_win_raise_fault(me, win) : MPI_SUCCESS;
 }
+
+// What the functions that make windows say of one; the rest comes from the hints.
+typedef struct mlt_win_recipe {
+    int flavor; // MPI_WIN_FLAVOR_CREATE, ...
+    void *base;
+    MPI_Aint size, unit;
+    const mlt_info *info;
+    uint64_t align;
+    bool contiguous; // of shared memory
+} mlt_win_recipe;
+
+// All of them (make.c). baseptr: where the address of the memory goes; NULL: there is none to tell.
+int mlt_win_make(mlt_rank *me, mlt_comm *comm, mlt_win_recipe *r, MPI_Info info, void *baseptr,
+                 MPI_Win *handle);
