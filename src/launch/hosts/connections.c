@@ -21,7 +21,6 @@ struct mlt_connections {
     mlt_agent_conf conf;
     mlt_agent *agent;
     mlt_broker *broker;
-    uint32_t running; // processes of this host
     back *backs;
     uint32_t count, room;
 };
@@ -123,10 +122,8 @@ mlt_connections *mlt_connections_new(const mlt_agent_conf *conf, mlt_agent *agen
     mlt_connections *l = mlt_take(1, sizeof *l);
     uint32_t *host_of = mlt_take(plan->proc_count, sizeof *host_of);
     char why[512];
-    for (uint32_t p = 0; p < plan->proc_count; p++) {
+    for (uint32_t p = 0; p < plan->proc_count; p++)
         host_of[p] = plan->procs[p].host;
-        l->running += host_of[p] == conf->host;
-    }
     l->conf = *conf;
     l->agent = agent;
     mlt_broker_conf broker = {.host_of = host_of,
@@ -154,20 +151,9 @@ void mlt_connections_want(mlt_connections *l, uint32_t proc, uint32_t peer)
     (void)!mlt_broker_want(l->broker, proc, peer); // a wrong number of a process has no effect
 }
 
-static void tell_strangers(const mlt_connections *l)
-{
-    mlt_text text = {0};
-    mlt_broker_tell(l->broker, &text);
-    if (text.text)
-        mlt_say("%s", text.text);
-    mlt_text_free(&text);
-}
-
 void mlt_connections_gone(mlt_connections *l, uint32_t proc)
 {
     mlt_broker_ended(l->broker, proc);
-    if (--l->running == 0 && l->conf.options->verbose)
-        tell_strangers(l);
 }
 
 void mlt_connections_take(mlt_connections *l, const mlt_frame *frame, const char *body)

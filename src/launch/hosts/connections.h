@@ -17,8 +17,7 @@ typedef struct mlt_connections mlt_connections;
 mlt_connections *mlt_connections_new(const mlt_agent_conf *conf, mlt_agent *agent);
 void mlt_connections_free(mlt_connections *connections); // NULL is fine
 
-// A process of this host wants a connection to a process of another, or has ended. After the last
-// one `-v` says what strangers were dropped.
+// A process of this host wants a connection to a process of another, or has ended.
 void mlt_connections_want(mlt_connections *connections, uint32_t proc, uint32_t peer);
 void mlt_connections_gone(mlt_connections *connections, uint32_t proc);
 

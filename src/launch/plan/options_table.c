@@ -839,8 +839,7 @@ const mlt_option_row mlt_option_rows[] = {
     {"--gdb", "[R]", take_gdb, 0, "start rank R under gdb (0)"},
     {"-q --quiet", NULL, take_flag, AT(quiet), "print no notes"},
     {"-v --verbose -d", NULL, take_flag, AT(verbose),
-     "say what is started and where, and what connections of strangers were dropped; name all "
-     "shared global variables"},
+     "say what is started and where; name all shared global variables"},
     {"-V --version", NULL, take_version, 0, "print the version"},
     {"-h --help -?", NULL, mlt_option_take_help, 0, "print this"},
 
