@@ -3,8 +3,7 @@
 // is room. All zero is an empty array; freed with free(items).
 //
 //     edge *edges; uint32_t count, room;
-//     MLT_ARRAY_WANT(edges, count + 1, room);
-//     edges[count++] = ...;
+//     *MLT_ARRAY_ADD(edges, count, room) = (edge){...};
 #pragma once
 
 #include <stdbool.h>
@@ -36,7 +35,14 @@ static inline size_t mlt_array_room(size_t room, size_t wanted)
         }                                                                                          \
     } while (0)
 
-// The same for a caller that goes on without: false, and the array is as it was.
+// Adds an item, not zeroed: a pointer to it. What is assigned to it does not look at the array.
+#define MLT_ARRAY_ADD(items, count, room)                                                          \
+    ({                                                                                             \
+        MLT_ARRAY_WANT(items, (count) + (size_t)1, room);                                          \
+        &(items)[(count)++];                                                                       \
+    })
+
+// The same as MLT_ARRAY_WANT for a caller that goes on without: false, and the array is as it was.
 #define MLT_ARRAY_TRY(items, wanted, room)                                                         \
     ({                                                                                             \
         size_t mlt_wanted = (wanted), mlt_next = (room);                                           \

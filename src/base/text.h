@@ -49,5 +49,19 @@ static inline const char *mlt_text_so_far(const mlt_text *text)
 
 void mlt_text_free(mlt_text *text); // and it is empty
 
+// In a function that ends in `const char *format, ...`: prints it into the buffer, which keeps what fits.
+#define MLT_TEXT_PRINT(buffer, size, format)                                                       \
+    do {                                                                                           \
+        va_list mlt_args;                                                                          \
+        va_start(mlt_args, format);                                                                \
+        vsnprintf((buffer), (size), (format), mlt_args);                                           \
+        va_end(mlt_args);                                                                          \
+    } while (0)
+
+// For a caller that words why it cannot do what it was asked for: the status, or false.
+mlt_status mlt_text_fail(mlt_status status, char *why, size_t why_size, const char *format, ...)
+    MLT_PRINTF(4, 5) MLT_COLD;
+bool mlt_text_refuse(char *why, size_t why_size, const char *format, ...) MLT_PRINTF(3, 4) MLT_COLD;
+
 // A text in one call; freed with free().
 char *mlt_text_of(const char *format, ...) MLT_PRINTF(1, 2) MLT_MUST_CHECK;

@@ -40,15 +40,10 @@ mlt_goal_span mlt_emit_memory(const mlt_emit *e, uint64_t bytes)
     return bytes ? mlt_emit_buffer(e, "tmp", bytes) : (mlt_goal_span){0};
 }
 
-void mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on)
+uint32_t mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on)
 {
     if (action != NONE && on != NONE)
         mlt_goal_require(e->program, e->slot, action, on);
-}
-
-static uint32_t ordered(const mlt_emit *e, uint32_t action, uint32_t after)
-{
-    mlt_emit_after(e, action, after);
     return action;
 }
 
@@ -56,14 +51,14 @@ uint32_t mlt_emit_send(const mlt_emit *e, mlt_goal_span span, uint32_t to, uint3
 {
     if (!span.size)
         return NONE;
-    return ordered(e, mlt_goal_send(e->program, e->slot, span, (int32_t)to, 0), after);
+    return mlt_emit_after(e, mlt_goal_send(e->program, e->slot, span, (int32_t)to, 0), after);
 }
 
 uint32_t mlt_emit_recv(const mlt_emit *e, mlt_goal_span span, uint32_t from, uint32_t after)
 {
     if (!span.size)
         return NONE;
-    return ordered(e, mlt_goal_recv(e->program, e->slot, span, (int32_t)from, 0), after);
+    return mlt_emit_after(e, mlt_goal_recv(e->program, e->slot, span, (int32_t)from, 0), after);
 }
 
 static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span result,
@@ -81,7 +76,7 @@ static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span
                               .buf = {result.buf, second.buf},
                               .at = {result.at, second.at},
                               .size = {result.size, second.size}};
-    return ordered(e, mlt_goal_add(e->program, e->slot, &action), after);
+    return mlt_emit_after(e, mlt_goal_add(e->program, e->slot, &action), after);
 }
 
 uint32_t mlt_emit_copy(const mlt_emit *e, mlt_goal_span to, mlt_goal_span from, uint32_t after)
@@ -104,19 +99,19 @@ uint32_t mlt_emit_exec_reversed(const mlt_emit *e, mlt_goal_span result, mlt_goa
 uint32_t mlt_emit_nop(const mlt_emit *e, uint32_t after)
 {
     mlt_goal_action action = {.kind = MLT_GOAL_NOP};
-    return ordered(e, mlt_goal_add(e->program, e->slot, &action), after);
+    return mlt_emit_after(e, mlt_goal_add(e->program, e->slot, &action), after);
 }
 
 uint32_t mlt_emit_signal(const mlt_emit *e, uint32_t to, uint32_t after)
 {
     mlt_goal_span nothing = {MLT_GOAL_NOWHERE, 0, 0};
-    return ordered(e, mlt_goal_send(e->program, e->slot, nothing, (int32_t)to, 0), after);
+    return mlt_emit_after(e, mlt_goal_send(e->program, e->slot, nothing, (int32_t)to, 0), after);
 }
 
 uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after)
 {
     mlt_goal_span nothing = {MLT_GOAL_NOWHERE, 0, 0};
-    return ordered(e, mlt_goal_recv(e->program, e->slot, nothing, (int32_t)from, 0), after);
+    return mlt_emit_after(e, mlt_goal_recv(e->program, e->slot, nothing, (int32_t)from, 0), after);
 }
 
 uint32_t *mlt_emit_actions(uint32_t count)

@@ -40,8 +40,13 @@ uint32_t mlt_emit_exec(const mlt_emit *e, mlt_goal_span result, mlt_goal_span se
 // result = second op result
 uint32_t mlt_emit_exec_reversed(const mlt_emit *e, mlt_goal_span result, mlt_goal_span second,
                                 uint32_t after);
+static inline uint32_t mlt_emit_combine(const mlt_emit *e, bool reversed, mlt_goal_span result,
+                                        mlt_goal_span second, uint32_t after)
+{
+    return (reversed ? mlt_emit_exec_reversed : mlt_emit_exec)(e, result, second, after);
+}
 uint32_t mlt_emit_nop(const mlt_emit *e, uint32_t after);
-void mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on);
+uint32_t mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on); // the action
 
 // Messages without bytes that are there all the same, for barriers.
 uint32_t mlt_emit_signal(const mlt_emit *e, uint32_t to, uint32_t after);

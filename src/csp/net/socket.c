@@ -180,9 +180,7 @@ static void conn_free(conn *c)
 // All who wait for it go on.
 static void socket_answer(conn *c, mlt_route *route, csp_status status)
 {
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&c->waiters))) {
-        waiter *w = mlt_container_of(l, waiter, node);
+    MLT_LIST_DRAIN(waiter, w, &c->waiters, node) {
         w->done = true;
         w->route = route;
         w->status = status;
@@ -337,11 +335,9 @@ static bool is_lower(const mlt_endpoint *a, const mlt_endpoint *b)
 
 static conn *conn_to(sockets *s, const mlt_endpoint *to, bool open)
 {
-    for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
-        conn *c = mlt_container_of(l, conn, node);
+    MLT_LIST_EACH(conn, c, &s->conns, node)
         if ((open ? c->state == OPEN : c->begun && c->state != OPEN) && same_worker(&c->to, to))
             return c;
-    }
     return NULL;
 }
 
@@ -712,8 +708,7 @@ static void accept_one(sockets *s, int fd, const mlt_net_peer *far)
 {
     conn *c = conn_new(s, fd, false);
     if (s->strangers > STRANGERS)
-        for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
-            conn *oldest = mlt_container_of(l, conn, node);
+        MLT_LIST_EACH(conn, oldest, &s->conns, node) {
             if (oldest->begun || oldest->state != GREETING)
                 continue;
             refuse(oldest, MLT_SOCKET_GREETING_REFUSED, "too many connections say nothing");
@@ -855,8 +850,9 @@ static void say_the_rest(conn *c)
 void mlt_socket_flush(mlt_csp *csp)
 {
     sockets *s = csp->net ? csp->net->listener : NULL;
-    for (mlt_list_node *l = s ? s->conns.next : NULL; s && l != &s->conns; l = l->next) {
-        conn *c = mlt_container_of(l, conn, node);
+    if (!s)
+        return;
+    MLT_LIST_EACH(conn, c, &s->conns, node) {
         if (c->state != OPEN)
             continue;
         mlt_route_say_bye(c->route);
@@ -871,18 +867,14 @@ void mlt_socket_end(mlt_csp *csp)
         return;
     mlt_socket_flush(csp);
     csp->net->listener = NULL;
-    while (!mlt_list_empty(&s->conns))
-        conn_free(mlt_container_of(s->conns.next, conn, node));
-    mlt_list_node *routes = &csp->net->routes;
-    for (mlt_list_node *l = routes->next, *next; l != routes; l = next) {
-        mlt_route *route = mlt_container_of(l, mlt_route, node);
-        next = l->next;
-        if (route->worker != UINT32_MAX)
-            continue;
-        mlt_list_remove(l);
-        free(route->parts);
-        free(route);
-    }
+    MLT_LIST_DRAIN(conn, c, &s->conns, node)
+        conn_free(c);
+    MLT_LIST_EACH_LEAVING(mlt_route, route, &csp->net->routes, node)
+        if (route->worker == UINT32_MAX) {
+            mlt_list_remove(&route->node);
+            free(route->parts);
+            free(route);
+        }
     deafen(s);
     free(s->scratch);
     free(s);

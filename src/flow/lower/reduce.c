@@ -103,8 +103,7 @@ static uint32_t rounds_of(const mlt_reduce_to_plan *plan, uint32_t members)
 static mlt_flow_reduction *add_reduction(mlt_flow_lowerer *w, uint32_t node, uint32_t members)
 {
     mlt_flow_lowered *l = w->l;
-    MLT_ARRAY_WANT(l->reductions, l->reduction_count + 1ull, w->reduction_room);
-    mlt_flow_reduction *r = &l->reductions[l->reduction_count++];
+    mlt_flow_reduction *r = MLT_ARRAY_ADD(l->reductions, l->reduction_count, w->reduction_room);
     *r = (mlt_flow_reduction){.node = node,
                               .worker = mlt_flow_arena_take(l->arena, members * sizeof *r->worker),
                               .task = mlt_flow_arena_take(l->arena, members * sizeof *r->task),

@@ -103,12 +103,12 @@ static void count_outs(tree *t, uint32_t node)
 
 static void tree_join(mlt_flow_lowerer *w, uint32_t from, uint32_t to, uint32_t wire)
 {
-    MLT_ARRAY_WANT(w->tree, w->tree_count + 1ull, w->tree_room);
-    w->tree[w->tree_count++] = (mlt_flow_line){.from = from,
-                                               .to = to,
-                                               .edge = w->wires[wire].edge,
-                                               .cap = w->wires[wire].cap,
-                                               .by_bytes = w->wires[wire].by_bytes};
+    *MLT_ARRAY_ADD(w->tree, w->tree_count, w->tree_room) =
+        (mlt_flow_line){.from = from,
+                        .to = to,
+                        .edge = w->wires[wire].edge,
+                        .cap = w->wires[wire].cap,
+                        .by_bytes = w->wires[wire].by_bytes};
 }
 
 // Tasks where they are needed, and lines between them. Returns where the tree begins.

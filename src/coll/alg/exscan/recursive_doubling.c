@@ -45,9 +45,7 @@ void mlt_alg_exscan_recursive_doubling(const mlt_emit *e)
             mlt_emit_after(e, exec, last);
         last = exec;
         if (more) {
-            uint32_t next = mlt_emit_exec_reversed(e, with, at, recv);
-            mlt_emit_after(e, next, send);
-            last_with = next;
+            last_with = mlt_emit_after(e, mlt_emit_exec_reversed(e, with, at, recv), send);
         }
     }
 }

@@ -168,8 +168,7 @@ static mlt_goal_span one_block_prefix(const mlt_hierarchy *l, mlt_goal_span tota
 
 static uint32_t one_block_after_both(const mlt_hierarchy *l, uint32_t a, uint32_t b)
 {
-    uint32_t both = mlt_emit_nop(l->e, a);
-    mlt_emit_after(l->e, both, b);
+    uint32_t both = mlt_emit_after(l->e, mlt_emit_nop(l->e, a), b);
     return both;
 }
 
