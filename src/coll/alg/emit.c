@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/alg/emit.h"
 
-#include <stdlib.h>
-
 #include "base/memory.h"
 #include "coll/alg/alg_int.h"
 
@@ -37,7 +35,12 @@ mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t byte
 
 mlt_goal_span mlt_emit_memory(const mlt_emit *e, uint64_t bytes)
 {
-    return bytes ? mlt_emit_buffer(e, "tmp", bytes) : (mlt_goal_span){0};
+    return mlt_emit_buffer_if(e, bytes > 0, "tmp", bytes);
+}
+
+mlt_goal_span mlt_emit_buffer_if(const mlt_emit *e, bool needed, const char *name, uint64_t bytes)
+{
+    return needed ? mlt_emit_buffer(e, name, bytes) : (mlt_goal_span){0};
 }
 
 uint32_t mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on)
@@ -125,9 +128,7 @@ uint32_t *mlt_emit_actions(uint32_t count)
 mlt_goal_span mlt_emit_gathered(const mlt_emit *e, mlt_goal_span *out, uint32_t *copy)
 {
     bool here = e->shape->in_place;
-    mlt_goal_span in = {0};
-    if (!here)
-        in = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
+    mlt_goal_span in = mlt_emit_buffer_if(e, !here, "in", mlt_emit_bytes(e, e->rank));
     *out = mlt_emit_buffer(e, "out", mlt_emit_all(e));
     mlt_goal_span block = mlt_emit_blocks(e, *out, e->rank, 1);
     *copy = here ? (uint32_t)NONE : mlt_emit_copy(e, block, in, NONE);

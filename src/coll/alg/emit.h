@@ -30,6 +30,7 @@ mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, 
 // A new buffer of the rank, whole. Of temporary memory there is none if it has no bytes.
 mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes);
 mlt_goal_span mlt_emit_memory(const mlt_emit *e, uint64_t bytes);
+mlt_goal_span mlt_emit_buffer_if(const mlt_emit *e, bool needed, const char *name, uint64_t bytes);
 
 uint32_t mlt_emit_send(const mlt_emit *e, mlt_goal_span span, uint32_t to, uint32_t after);
 uint32_t mlt_emit_recv(const mlt_emit *e, mlt_goal_span span, uint32_t from, uint32_t after);

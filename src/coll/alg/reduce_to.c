@@ -245,14 +245,9 @@ void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_emit *e)
     }
     bool gives = mlt_reduce_to_has(e->shape->contributes, rank);
     bool gets = mlt_reduce_to_has(e->shape->receives, rank);
-    if (gives)
-        s.in = mlt_emit_buffer(e, "in", e->n);
-    if (gets)
-        s.acc = mlt_emit_buffer(e, "out", e->n);
-    else if (combines)
-        s.acc = mlt_emit_buffer(e, "tmp_acc", e->n);
-    if (combines > 1)
-        s.tmp = mlt_emit_buffer(e, "tmp", (combines - 1) * e->n);
+    s.in = mlt_emit_buffer_if(e, gives, "in", e->n);
+    s.acc = mlt_emit_buffer_if(e, gets || combines, gets ? "out" : "tmp_acc", e->n);
+    s.tmp = mlt_emit_buffer_if(e, combines > 1, "tmp", (combines - 1) * e->n);
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->edges[i].from == rank || plan->edges[i].to == rank)
             follow(&s, plan->edges[i], &gave);

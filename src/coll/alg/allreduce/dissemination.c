@@ -123,8 +123,7 @@ void mlt_alg_allreduce_dissemination(const mlt_emit *e)
     uint64_t memory = p.messages - (!o.in_place && !p.needs_a[0]);
     mlt_goal_span slots = mlt_emit_memory(e, memory * e->n);
     allreduce_dissemination_part a = {.last = NONE, .next = NONE}, b = {.last = NONE, .next = NONE};
-    if (p.needs_a[0])
-        a.span = mlt_emit_buffer(e, "tmp_a", e->n);
+    a.span = mlt_emit_buffer_if(e, p.needs_a[0], "tmp_a", e->n);
 
     uint32_t t = first_round(e, &o, &p, &a, &b, &slots);
     for (uint32_t r = 1; r < p.rounds; r++, slots.at += p.ways * e->n) {

@@ -103,8 +103,7 @@ static scan scan_begin(const mlt_emit *e)
     s.empty = exclusive;
     s.result = (value){s.o.in, NONE};
     s.group = (value){s.o.in, NONE};
-    if (grows)
-        s.memory = mlt_emit_buffer(e, "tmp_group", e->n);
+    s.memory = mlt_emit_buffer_if(e, grows, "tmp_group", e->n);
     s.tmp = mlt_emit_memory(e, slots * e->n);
     if (exclusive && grows && e->rank % 2) {
         s.group = (value){s.memory, mlt_emit_copy(e, s.memory, s.o.in, NONE)};
