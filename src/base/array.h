@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -35,14 +36,7 @@ static inline size_t mlt_array_room(size_t room, size_t wanted)
         }                                                                                          \
     } while (0)
 
-// Adds an item, not zeroed: a pointer to it. What is assigned to it does not look at the array.
-#define MLT_ARRAY_ADD(items, count, room)                                                          \
-    ({                                                                                             \
-        MLT_ARRAY_WANT(items, (count) + (size_t)1, room);                                          \
-        &(items)[(count)++];                                                                       \
-    })
-
-// The same as MLT_ARRAY_WANT for a caller that goes on without: false, and the array is as it was.
+// The same for a caller that goes on without: false, and the array is as it was.
 #define MLT_ARRAY_TRY(items, wanted, room)                                                         \
     ({                                                                                             \
         size_t mlt_wanted = (wanted), mlt_next = (room);                                           \
@@ -58,6 +52,39 @@ static inline size_t mlt_array_room(size_t room, size_t wanted)
             }                                                                                      \
         }                                                                                          \
         mlt_wanted <= (size_t)(room);                                                              \
+    })
+
+// Makes room for one item more and counts it. Returns where it is; it is not zeroed.
+#define MLT_ARRAY_ADD(items, count, room)                                                          \
+    ({                                                                                             \
+        MLT_ARRAY_WANT((items), (size_t)(count) + 1, (room));                                      \
+        &(items)[(count)++];                                                                       \
+    })
+
+// The same in the midst, at place `at`: those that are there move on by one.
+#define MLT_ARRAY_INSERT(items, count, room, at)                                                   \
+    ({                                                                                             \
+        size_t mlt_at = (at);                                                                      \
+        MLT_ARRAY_WANT((items), (size_t)(count) + 1, (room));                                      \
+        memmove((items) + mlt_at + 1, (items) + mlt_at, ((count)++ - mlt_at) * sizeof *(items));   \
+        &(items)[mlt_at];                                                                          \
+    })
+
+// The first index i of a sorted array for which `before`, a condition of i, does not hold; `count`
+// if it always does.
+//
+//     uint32_t at = MLT_ARRAY_SEARCH(i, count, names[i].number < number);
+#define MLT_ARRAY_SEARCH(i, count, before)                                                         \
+    ({                                                                                             \
+        __typeof__((count) + 0) mlt_low = 0, mlt_high = (count);                                   \
+        while (mlt_low < mlt_high) {                                                               \
+            __typeof__((count) + 0) i = mlt_low + (mlt_high - mlt_low) / 2;                        \
+            if (before)                                                                            \
+                mlt_low = i + 1;                                                                   \
+            else                                                                                   \
+                mlt_high = i;                                                                      \
+        }                                                                                          \
+        mlt_low;                                                                                   \
     })
 
 // An empty array may be NULL, which qsort must not be given.

@@ -72,7 +72,7 @@ static inline mlt_list_node *mlt_list_pop_front(mlt_list_node *list)
          item = MLT_LIST_AT((item)->member.next, list, type, member))
 
 // The same where an item may leave the list in its turn, and be freed. The one after it stays.
-#define MLT_LIST_EACH_LEAVING(type, item, list, member)                                            \
+#define MLT_LIST_EACH_SAFE(type, item, list, member)                                               \
     for (type *item = MLT_LIST_FIRST(list, type, member), *item##_next;                            \
          item && (item##_next = MLT_LIST_AT((item)->member.next, list, type, member), true);       \
          item = item##_next)

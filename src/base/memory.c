@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"

@@ -58,18 +58,6 @@ void mlt_text_add(mlt_text *text, const char *format, ...)
     va_end(args);
 }
 
-mlt_status mlt_text_fail(mlt_status status, char *why, size_t why_size, const char *format, ...)
-{
-    MLT_TEXT_PRINT(why, why_size, format);
-    return status;
-}
-
-bool mlt_text_refuse(char *why, size_t why_size, const char *format, ...)
-{
-    MLT_TEXT_PRINT(why, why_size, format);
-    return false;
-}
-
 char *mlt_text_of(const char *format, ...)
 {
     mlt_text text = {0};

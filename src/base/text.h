@@ -58,10 +58,5 @@ void mlt_text_free(mlt_text *text); // and it is empty
         va_end(mlt_args);                                                                          \
     } while (0)
 
-// For a caller that words why it cannot do what it was asked for: the status, or false.
-mlt_status mlt_text_fail(mlt_status status, char *why, size_t why_size, const char *format, ...)
-    MLT_PRINTF(4, 5) MLT_COLD;
-bool mlt_text_refuse(char *why, size_t why_size, const char *format, ...) MLT_PRINTF(3, 4) MLT_COLD;
-
 // A text in one call; freed with free().
 char *mlt_text_of(const char *format, ...) MLT_PRINTF(1, 2) MLT_MUST_CHECK;

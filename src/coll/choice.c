@@ -2,13 +2,11 @@
 #include "coll/choice.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "base/word.h"
 
 enum {
@@ -119,8 +117,8 @@ bool mlt_coll_rule_takes(const mlt_coll_rule *rule, const mlt_coll_alg *alg, cha
                                                            : NULL;
     if (!lost)
         return true;
-    return mlt_text_refuse(why, why_size, "%s.%s takes no %s",
-                           mlt_collective_names[alg->collective], alg->name, lost);
+    return mlt_deny(why, why_size, "%s.%s takes no %s", mlt_collective_names[alg->collective],
+                    alg->name, lost);
 }
 
 // ---- one choice
@@ -160,8 +158,8 @@ static bool parameter(const char *word, size_t length, mlt_coll_rule *out, char 
     if (which == 4) {
         char nearest[200];
         mlt_coll_nearest(word, name, names, 4, nearest, sizeof nearest);
-        return mlt_text_refuse(why, why_size, "there is no parameter '%.*s'%s", quoted(name), word,
-                               nearest);
+        return mlt_deny(why, why_size, "there is no parameter '%.*s'%s", quoted(name), word,
+                        nearest);
     }
     if (which == 3 && !has_value) {
         out->flat = true;
@@ -169,12 +167,12 @@ static bool parameter(const char *word, size_t length, mlt_coll_rule *out, char 
     }
     if (which == 3 || !has_value || !mlt_coll_size(word + name + 1, length - name - 1, &value) ||
         !value || (which && value > MOST_RADIX))
-        return mlt_text_refuse(why, why_size, "'%.*s' is no parameter; they are written %s",
-                               quoted(length), word,
-                               which == 0   ? "segment=8192"
-                               : which == 1 ? "radix=4"
-                               : which == 2 ? "window=8"
-                                            : "flat");
+        return mlt_deny(why, why_size, "'%.*s' is no parameter; they are written %s",
+                        quoted(length), word,
+                        which == 0   ? "segment=8192"
+                        : which == 1 ? "radix=4"
+                        : which == 2 ? "window=8"
+                                     : "flat");
     if (which == 0)
         out->segment = value;
     else
@@ -205,8 +203,8 @@ static mlt_status parse(const char *text, size_t length, mlt_collective collecti
         at += n + 1;
     }
     if (!alg)
-        return mlt_text_fail(MLT_ERR_INVALID, why, why_size, "no algorithm is named for %s",
-                             mlt_collective_names[collective]);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "no algorithm is named for %s",
+                        mlt_collective_names[collective]);
     out->alg = alg->name;
     return mlt_coll_rule_takes(out, alg, why, why_size) ? MLT_OK : MLT_ERR_INVALID;
 }
@@ -226,7 +224,7 @@ static mlt_status force(const char *item, size_t length, const mlt_coll_rulebook
 {
     const char *equals = memchr(item, '=', length);
     if (!equals)
-        return mlt_text_fail(
+        return mlt_fail(
             MLT_ERR_INVALID, why, why_size,
             "'%.*s' should be COLLECTIVE=ALGORITHM, such as allreduce=ring:segment=8192",
             quoted(length), item);
@@ -238,8 +236,8 @@ static mlt_status force(const char *item, size_t length, const mlt_coll_rulebook
     }
     for (size_t i = 0; i < count; i++)
         if (before[i].collective == collective)
-            return mlt_text_fail(MLT_ERR_INVALID, why, why_size, "%s comes twice",
-                                 mlt_collective_names[collective]);
+            return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s comes twice",
+                            mlt_collective_names[collective]);
     mlt_status status =
         parse(equals + 1, length - name - 1, collective, rulebook, out, why, why_size);
     out->by = "forced";

@@ -150,7 +150,7 @@ void mlt_plans_forget(mlt_plans *plans)
 {
     plans->generation++;
     memset(plans->recent, 0, sizeof plans->recent);
-    MLT_LIST_EACH_LEAVING(mlt_plan, plan, &plans->all, link) {
+    MLT_LIST_EACH_SAFE(mlt_plan, plan, &plans->all, link) {
         plan->stale = true;
         if (!plan->busy)
             plan_free(plans, plan);
@@ -643,7 +643,7 @@ static MLT_COLD void look_for_strays(mlt_instance *i)
     mlt_rank *rank = team->ordinary.rank;
     mlt_list_node *all = &rank->unexpected.all;
     uint32_t last = (uint32_t)i->number, age;
-    MLT_LIST_EACH_LEAVING(mlt_msg, msg, all, all) {
+    MLT_LIST_EACH_SAFE(mlt_msg, msg, all, all) {
         if (!is_stray(team, last, msg, &age) || is_ahead(all, msg))
             continue;
         tell_stray(i, msg, last - age);

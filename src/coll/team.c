@@ -239,7 +239,7 @@ void mlt_team_free(mlt_team *t)
     if (!t)
         return;
     mlt_assert(mlt_team_is_idle(t));
-    MLT_LIST_EACH_LEAVING(mlt_team_call, c, &t->fixed_calls, link)
+    MLT_LIST_EACH_SAFE(mlt_team_call, c, &t->fixed_calls, link)
         mlt_os_apart_free(c);
     if (t->calls) {
         pool_trim(t->calls, 1); // for the teams that stay, however many there were at a time

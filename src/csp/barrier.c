@@ -65,7 +65,7 @@ void mlt_barrier_withdraw(csp_barrier *barrier, mlt_offer *offer)
 static bool all_open(csp_barrier *barrier)
 {
     bool open = true;
-    MLT_LIST_EACH_LEAVING(mlt_offer, offer, &barrier->waiting, node)
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &barrier->waiting, node)
         if (offer->alt->chosen != MLT_ALT_OPEN)
             mlt_barrier_withdraw(barrier, offer);
         else if (offer->alt->promised)
@@ -81,7 +81,7 @@ static bool is_complete(csp_barrier *barrier, size_t others)
 
 static void complete(csp_barrier *barrier, const mlt_offer *self)
 {
-    MLT_LIST_EACH_LEAVING(mlt_offer, offer, &barrier->waiting, node) {
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &barrier->waiting, node) {
         mlt_barrier_withdraw(barrier, offer);
         if (offer != self)
             mlt_alt_settle(barrier->csp, offer->alt, offer->index, CSP_OK);

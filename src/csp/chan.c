@@ -222,7 +222,7 @@ csp_status mlt_chan_status(const csp_chan *chan)
 // Takes out what was settled elsewhere.
 static mlt_offer *csp_chan_find(csp_chan *chan, bool writes, const mlt_alt *self)
 {
-    MLT_LIST_EACH_LEAVING(mlt_offer, offer, &chan->offers[writes], node) {
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[writes], node) {
         const mlt_alt *alt = offer->alt;
         if (alt->chosen != MLT_ALT_OPEN)
             mlt_list_remove(&offer->node);
@@ -445,7 +445,7 @@ static void settle_all(csp_chan *chan)
 {
     csp_status status = mlt_chan_status(chan);
     for (int side = 0; side < 2; side++)
-        MLT_LIST_EACH_LEAVING(mlt_offer, offer, &chan->offers[side], node) {
+        MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[side], node) {
             mlt_alt *alt = offer->alt;
             // One that has promised looks again if the promise is void.
             if (alt->chosen == MLT_ALT_OPEN && alt->promised)

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 typedef enum mlt_flow_expr_kind {
     MLT_FLOW_NUMBER,

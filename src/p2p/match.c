@@ -67,7 +67,7 @@ static void grow_posted(mlt_match_queue *queue)
     free(old);
     if (old_count)
         return;
-    MLT_LIST_EACH_LEAVING(mlt_req, req, &queue->all, node)
+    MLT_LIST_EACH_SAFE(mlt_req, req, &queue->all, node)
         if (exact(req->peer, req->tag)) {
             mlt_list_remove(&req->node);
             mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag),

@@ -537,7 +537,7 @@ static bool flush_peer(mlt_worker *w, mlt_peer *peer)
 bool mlt_p2p_flush(mlt_worker *w)
 {
     bool any = false;
-    MLT_LIST_EACH_LEAVING(mlt_peer, peer, &w->p2p->waiting, waiting)
+    MLT_LIST_EACH_SAFE(mlt_peer, peer, &w->p2p->waiting, waiting)
         any |= flush_peer(w, peer);
     return any;
 }
@@ -666,7 +666,7 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
 bool mlt_p2p_pump(mlt_worker *w)
 {
     bool any = false;
-    MLT_LIST_EACH_LEAVING(mlt_req, req, &w->p2p->streams, node) {
+    MLT_LIST_EACH_SAFE(mlt_req, req, &w->p2p->streams, node) {
         mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
         bool done;
         if (mlt_peer_is_far(peer)) {

@@ -2,12 +2,10 @@
 #include "p2p/worker.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "arch/arch.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "fiber/delegate.h"
 #include "fiber/gate.h"
 #include "fiber/io.h"
@@ -174,8 +172,7 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
     if (!w || !ranks) {
         mlt_os_apart_free(w);
         mlt_os_apart_free(ranks);
-        return mlt_text_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "%u ranks",
-                             place->ranks);
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "%u ranks", place->ranks);
     }
     *w = (mlt_worker){
         .ranks = ranks,
@@ -274,7 +271,7 @@ static void flush_queues(mlt_worker *w)
             continue;
         if (w->wire->over)
             (void)mlt_p2p_look_at_cold(w);
-        MLT_LIST_EACH_LEAVING(mlt_peer, peer, list, waiting)
+        MLT_LIST_EACH_SAFE(mlt_peer, peer, list, waiting)
             if (has_ended(w, peer))
                 mlt_list_remove(&peer->waiting);
         mlt_os_yield();

@@ -103,7 +103,7 @@ static void put(mlt_worker *worker, uint32_t from, int32_t question, const mlt_n
     uint32_t bucket = bucket_of(k->name.name);
     mlt_list_push_back(&names->names[bucket], &k->node);
     job_answer(worker, from, question, CSP_OK, NULL);
-    MLT_LIST_EACH_LEAVING(finder, f, &names->finders[bucket], node) {
+    MLT_LIST_EACH_SAFE(finder, f, &names->finders[bucket], node) {
         if (strcmp(f->name, k->name.name) != 0)
             continue;
         mlt_list_remove(&f->node);
@@ -143,7 +143,7 @@ static void drop(mlt_worker *worker, uint32_t from, int32_t question, const char
 static void stop_finding(mlt_names_kept *names, uint32_t worker, int32_t question, bool all)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
-        MLT_LIST_EACH_LEAVING(finder, f, &names->finders[i], node) {
+        MLT_LIST_EACH_SAFE(finder, f, &names->finders[i], node) {
             if (f->worker != worker || (!all && f->question != question))
                 continue;
             mlt_list_remove(&f->node);
@@ -185,7 +185,7 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from)
         return;
     stop_finding(reach->names, from, 0, true);
     for (uint32_t i = 0; i < BUCKETS; i++)
-        MLT_LIST_EACH_LEAVING(job_kept, k, &reach->names->names[i], node) {
+        MLT_LIST_EACH_SAFE(job_kept, k, &reach->names->names[i], node) {
             if (k->name.at.worker != from)
                 continue;
             mlt_list_remove(&k->node);

@@ -145,9 +145,8 @@ static void net_chan_life_ends(csp_chan *chan, mlt_chan_life life)
     if (chan->life != MLT_CHAN_LIVES)
         return;
     chan->life = (uint8_t)life;
-    mlt_list_node *queues[] = {&chan->offers[MLT_READS], &chan->offers[MLT_WRITES]};
-    for (int i = 0; i < 2; i++)
-        MLT_LIST_EACH_LEAVING(mlt_offer, offer, queues[i], node) {
+    for (int i = 0; i < 2; i++) // MLT_READS, MLT_WRITES
+        MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[i], node) {
             if (offer->alt->chosen != MLT_ALT_OPEN)
                 mlt_list_remove(&offer->node);
             else if (!offer->alt->promised || (offer->op & OP_PROMISED))
@@ -267,9 +266,8 @@ static void asked(stand_in *s, mlt_offer *offer)
 
 static mlt_offer *find_op(csp_chan *chan, uint32_t op)
 {
-    mlt_list_node *queues[] = {&chan->offers[MLT_READS], &chan->offers[MLT_WRITES]};
-    for (int i = 0; i < 2; i++)
-        MLT_LIST_EACH(mlt_offer, offer, queues[i], node)
+    for (int i = 0; i < 2; i++) // MLT_READS, MLT_WRITES
+        MLT_LIST_EACH(mlt_offer, offer, &chan->offers[i], node)
             if ((offer->op & OP_NUMBER) == op)
                 return offer;
     return NULL;
@@ -557,7 +555,7 @@ void mlt_remote_chan_end(mlt_csp *csp)
     mlt_remote_chan_leave(csp);
     MLT_LIST_DRAIN(stand_in, s, &csp->net->retired, node)
         free_stand_in(s);
-    MLT_LIST_EACH_LEAVING(csp_chan, chan, &csp->chans, all) {
+    MLT_LIST_EACH_SAFE(csp_chan, chan, &csp->chans, all) {
         if (!chan->net)
             continue;
         if (mlt_remote_chan_of(chan)->home)

@@ -258,7 +258,7 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
 // The other side changed: everybody of this one looks again.
 static void seek_all(csp_chan *chan, bool writes)
 {
-    MLT_LIST_EACH_LEAVING(mlt_offer, offer, &chan->offers[writes], node)
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[writes], node)
         seek(chan, offer, writes);
 }
 
@@ -272,7 +272,7 @@ static void free_far(far *f)
 
 static void sweep(csp_chan *chan, bool writes, csp_status status)
 {
-    MLT_LIST_EACH_LEAVING(mlt_offer, offer, &chan->offers[writes], node)
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[writes], node)
         if (home_is_far(offer))
             free_far(far_of(offer)); // its stand-in hears of the end
         else if (offer->alt->chosen != MLT_ALT_OPEN)
@@ -454,7 +454,7 @@ static void settle_late(csp_chan *chan)
         mlt_list_node *queue = &chan->offers[writes];
         if (mlt_list_empty(queue) || is_awaited(chan, writes))
             continue;
-        MLT_LIST_EACH_LEAVING(mlt_offer, offer, queue, node)
+        MLT_LIST_EACH_SAFE(mlt_offer, offer, queue, node)
             if (offer->alt->late && offer->alt->chosen == MLT_ALT_OPEN)
                 home_is_late(chan, offer);
     }
@@ -815,7 +815,7 @@ void mlt_home_end(csp_chan *chan)
 {
     home *h = chan->net;
     for (int writes = 0; writes < 2; writes++) {
-        MLT_LIST_EACH_LEAVING(mlt_offer, offer, &chan->offers[writes], node)
+        MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[writes], node)
             if (home_is_far(offer))
                 free_far(far_of(offer));
     }

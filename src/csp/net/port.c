@@ -459,7 +459,7 @@ static void look_over(mlt_route *route, const mlt_packet *packet, const void *da
 
 static void answer_asks(csp_port *port)
 {
-    MLT_LIST_EACH_LEAVING(port_ask, ask, &port->csp->net->port_asks, node) {
+    MLT_LIST_EACH_SAFE(port_ask, ask, &port->csp->net->port_asks, node) {
         if (ask->rank != port->node || strcmp(ask->name, port->name) != 0)
             continue;
         say_found(ask->route, ask->question, port);

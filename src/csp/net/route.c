@@ -13,7 +13,6 @@
 // that X is gone, or X sees the packet. If no worker of the process is left, the process ends.
 #include "csp/net/route.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -869,7 +869,7 @@ void mlt_socket_end(mlt_csp *csp)
     csp->net->listener = NULL;
     MLT_LIST_DRAIN(conn, c, &s->conns, node)
         conn_free(c);
-    MLT_LIST_EACH_LEAVING(mlt_route, route, &csp->net->routes, node)
+    MLT_LIST_EACH_SAFE(mlt_route, route, &csp->net->routes, node)
         if (route->worker == UINT32_MAX) {
             mlt_list_remove(&route->node);
             free(route->parts);

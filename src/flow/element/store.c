@@ -5,7 +5,6 @@
 #include "flow/element/store.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "base/array.h"
 #include "flow/element/large.h"

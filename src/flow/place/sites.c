@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "flow/place/place.h"
 
 typedef struct reader {
@@ -18,8 +17,8 @@ typedef struct reader {
 
 static bool sites_refuse(const reader *r, const char *what, int length, const char *word)
 {
-    return mlt_text_refuse(r->why, r->why_size, "hostfile, line %d: %s: \"%.*s\"", r->line, what,
-                           length, word);
+    return mlt_deny(r->why, r->why_size, "hostfile, line %d: %s: \"%.*s\"", r->line, what, length,
+                    word);
 }
 
 // A whole number from 1 to 65536; 0: it is none.
@@ -105,7 +104,7 @@ static bool read_hosts(reader *r, const char *text)
         text = *end ? end + 1 : end;
     }
     if (!r->sites->host_count)
-        return mlt_text_refuse(r->why, r->why_size, "the hostfile names no host");
+        return mlt_deny(r->why, r->why_size, "the hostfile names no host");
     return true;
 }
 
