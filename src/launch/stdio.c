@@ -889,11 +889,9 @@ void mlt_stdio_env(mlt_stdio *io, uint32_t first_proc, mlt_env *env)
 static bool open_pipe(mlt_stdio *io, int which, int *own, char *why, size_t why_size)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        snprintf(why, why_size, "no pipe for a rank's %s: %s", which ? "output" : "input",
-                 mlt_os_no_descriptor(errno));
-        return false;
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return mlt_deny(why, why_size, "no pipe for a rank's %s: %s", which ? "output" : "input",
+                        mlt_os_no_descriptor(errno));
     // Input: the process reads. Output: it writes.
     io->child_ends[which] = ends[which != 0];
     *own = ends[which == 0];
@@ -973,10 +971,9 @@ bool mlt_stdio_trace(mlt_stdio *io, uint32_t proc, mlt_env *env, char *why, size
     int ends[2];
     if (!io->relay || !file || !*file)
         return true;
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        snprintf(why, why_size, "no pipe for a rank's trace: %s", mlt_os_no_descriptor(errno));
-        return false;
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return mlt_deny(why, why_size, "no pipe for a rank's trace: %s",
+                        mlt_os_no_descriptor(errno));
     if (!io->trace_ends) {
         io->trace_ends = mlt_take(io->plan->proc_count, sizeof *io->trace_ends);
         for (uint32_t p = 0; p < io->plan->proc_count; p++)

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/fd.h"
-#include "os/os.h"
 #include "os/tcp.h"
 
 enum {
@@ -303,11 +302,6 @@ static bool open_one(mlt_listen *l, const mlt_address *address)
     return true;
 }
 
-static bool is_missing(int why)
-{
-    return why == EAFNOSUPPORT || why == EADDRNOTAVAIL;
-}
-
 // A host without one of the families has the other. An address that cannot be used, because it is
 // too young (IPv6 looks for a second one first) or has just gone, is left out.
 static bool open_all(mlt_listen *l, uint16_t port)
@@ -319,7 +313,7 @@ static bool open_all(mlt_listen *l, uint16_t port)
     int why = 0;
     l->port = port;
     for (uint32_t i = 0; i < count && why == 0; i++)
-        if (!open_one(l, &at[i]) && !is_missing(errno))
+        if (!open_one(l, &at[i]) && errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)
             why = errno;
     if (why == 0 && l->socket_count > 0)
         return true;
@@ -332,16 +326,10 @@ static mlt_status no_port(const mlt_listen *l, char *why, size_t why_size)
 {
     const mlt_iface_ports *ports = &l->plan.ports;
     if (ports->first == 0)
-        snprintf(why, why_size, "no port can be listened at (%s)", strerror(errno));
-    else
-        snprintf(why, why_size, "no port of %u-%u can be listened at (%s)", ports->first,
-                 ports->last, strerror(errno));
-    return MLT_ERR_SYSTEM;
-}
-
-static bool worth_another(int why)
-{
-    return why == EADDRINUSE || why == EACCES;
+        return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "no port can be listened at (%s)",
+                        strerror(errno));
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "no port of %u-%u can be listened at (%s)",
+                    ports->first, ports->last, strerror(errno));
 }
 
 // Processes of a host that begin at the same port would try all those of the others first.
@@ -355,8 +343,8 @@ static mlt_status open_port(mlt_listen *l, char *why, size_t why_size)
         uint32_t port = ports->first ? ports->first + (start % count + i) % count : 0;
         if (open_all(l, (uint16_t)port))
             return MLT_OK;
-        if (!worth_another(errno))
-            break;
+        if (errno != EADDRINUSE && errno != EACCES)
+            break; // another port is no better
     }
     return no_port(l, why, why_size);
 }
@@ -366,10 +354,9 @@ mlt_status mlt_listen_new(mlt_listen **out, const mlt_listen_plan *plan, char *w
     mlt_listen *l = calloc(1, sizeof *l + plan->strangers * sizeof *l->strangers);
     *out = NULL;
     mlt_assert(plan->strangers > 0 && plan->count <= MLT_ADDRESSES);
-    if (!l) {
-        snprintf(why, why_size, MLT_NO_ROOM "%u strangers", plan->strangers);
-        return MLT_ERR_NO_MEMORY;
-    }
+    if (!l)
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "%u strangers",
+                        plan->strangers);
     l->plan = *plan;
     l->epoll = mlt_os_epoll_new();
     l->spare = mlt_os_spare();
@@ -394,10 +381,8 @@ void mlt_listen_free(mlt_listen *l)
         if (l->strangers[i].used)
             leave(l, &l->strangers[i]);
     close_sockets(l);
-    if (l->epoll >= 0)
-        mlt_os_close(l->epoll);
-    if (l->spare >= 0)
-        mlt_os_close(l->spare);
+    mlt_os_close(l->epoll);
+    mlt_os_close(l->spare);
     free(l);
 }
 

@@ -243,13 +243,12 @@ static bool add_number(mlt_texts *to, const char *ranks, const char *fine, char 
     if (fine) {
         char *end;
         k = strtol(fine, &end, 10);
-        if (end == fine || *end || k < 1 || n % k != 0) {
-            snprintf(why, why_size,
-                     "info key nfg is '%.64s', but should be a number that divides the number of "
-                     "ranks, which is %ld",
-                     fine, n);
-            return false;
-        }
+        if (end == fine || *end || k < 1 || n % k != 0)
+            return mlt_deny(
+                why, why_size,
+                "info key nfg is '%.64s', but should be a number that divides the number of "
+                "ranks, which is %ld",
+                fine, n);
         add_option(to, "-nfg", fine);
     }
     children_task_add(to, "-n");

@@ -469,10 +469,8 @@ static pid_t spawn_shell(const member *m, const int ends[3], char *why, size_t w
 static bool agents_start(member *m, char *why, size_t why_size)
 {
     int ends[3], own[3];
-    if (!open_pipes(ends, own)) {
-        snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
-        return false;
-    }
+    if (!open_pipes(ends, own))
+        return mlt_deny(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
     m->pid = spawn_shell(m, ends, why, why_size);
     for (int i = 0; i < 3; i++)
         close(ends[i]);

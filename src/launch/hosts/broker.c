@@ -492,10 +492,8 @@ mlt_status mlt_broker_learn(mlt_broker *b, uint32_t number, const void *bytes, s
                             char *why, size_t why_size)
 {
     mlt_card card;
-    if (number >= b->conf.hosts) {
-        snprintf(why, why_size, "there is no host %u", number);
-        return MLT_ERR_INVALID;
-    }
+    if (number >= b->conf.hosts)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "there is no host %u", number);
     mlt_status status = mlt_card_read(&card, bytes, size, why, why_size);
     if (status != MLT_OK)
         return status;
@@ -564,8 +562,8 @@ static mlt_status open_all(mlt_broker *b, char *why, size_t why_size)
         (mlt_loop_source){.fd = mlt_listen_poll(b->listen).fd, .ready = broker_listen_ready};
     if (mlt_loop_add(&b->listen_source, EPOLLIN))
         return MLT_OK;
-    snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "no more descriptors: %s",
+                    mlt_os_no_descriptor(errno));
 }
 
 static void init_tables(mlt_broker *b, const mlt_broker_conf *conf)

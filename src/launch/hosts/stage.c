@@ -319,13 +319,12 @@ bool mlt_stage_folder_new(char folder[MLT_STAGE_FOLDER], char *why, size_t why_s
         base = "/tmp";
     folder[0] = '\0';
     remove_left(base);
-    if (statvfs(base, &about) == 0 && about.f_flag & ST_NOEXEC) {
-        snprintf(why, why_size,
-                 "--stage: programs in '%s' cannot be executed (it is mounted noexec); TMPDIR "
-                 "names another folder",
-                 base);
-        return false;
-    }
+    if (statvfs(base, &about) == 0 && about.f_flag & ST_NOEXEC)
+        return mlt_deny(
+            why, why_size,
+            "--stage: programs in '%s' cannot be executed (it is mounted noexec); TMPDIR "
+            "names another folder",
+            base);
     if (make_locked(base, folder))
         return true;
     snprintf(why, why_size,
@@ -377,8 +376,8 @@ void mlt_stage_in_free(mlt_stage_in *in)
 
 static mlt_status stage_damaged(char *why, size_t why_size, const char *what)
 {
-    snprintf(why, why_size, "--stage: the files that mpirun sends are damaged: %s", what);
-    return MLT_ERR_INVALID;
+    return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                    "--stage: the files that mpirun sends are damaged: %s", what);
 }
 
 // The folder of an app's files, or of those for all.
@@ -395,9 +394,9 @@ static const char *folder_of(mlt_stage_in *in, uint32_t app)
 
 static mlt_status cannot_keep(const mlt_stage_in *in, char *why, size_t why_size)
 {
-    snprintf(why, why_size, "--stage: files cannot be kept in '%s': %s; TMPDIR names another place",
-             in->folder, strerror(errno));
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size,
+                    "--stage: files cannot be kept in '%s': %s; TMPDIR names another place",
+                    in->folder, strerror(errno));
 }
 
 static void end_file(mlt_stage_in *in)
