@@ -12,6 +12,16 @@ typedef struct mlt_list_node {
 
 #define mlt_container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
+// Goes through the items of a list, whose nodes are that member. `safe`: the body may remove the item.
+#define MLT_LIST_EACH(type, item, list, member)                                                    \
+    for (type *item = mlt_container_of((list)->next, type, member); &item->member != (list);       \
+         item = mlt_container_of(item->member.next, type, member))
+#define MLT_LIST_EACH_SAFE(type, item, list, member)                                               \
+    for (type *item = mlt_container_of((list)->next, type, member),                                \
+              *mlt_after = mlt_container_of(item->member.next, type, member);                      \
+         &item->member != (list);                                                                  \
+         item = mlt_after, mlt_after = mlt_container_of(item->member.next, type, member))
+
 static inline void mlt_list_init(mlt_list_node *list)
 {
     list->next = list->prev = list;

@@ -159,8 +159,7 @@ static mlt_status join_without(mlt_boot *boot, long job_fd, char *why, size_t wh
                atomic_load_explicit(&mlt_job_proc_at(job, (uint32_t)proc)->pid,
                                     memory_order_relaxed) == 0;
     mlt_job_close(job);
-    if (fd >= 0)
-        close(fd);
+    mlt_os_close(fd);
     if (!lost)
         return join_alone(boot, one_rank, why, why_size);
     return mlt_fail(
@@ -335,9 +334,7 @@ mlt_status mlt_ctl_take_link(int ctl, mlt_ctl_link *link, int *fd)
         return n < 0 && errno == EAGAIN ? MLT_PENDING : MLT_ERR_CLOSED;
     if (n == (ssize_t)(sizeof head + sizeof *link) && head.type == MLT_CTL_LINK && *fd >= 0)
         return MLT_OK;
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
+    mlt_os_close_once(fd);
     return MLT_ERR_SYSTEM;
 }
 

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "boot/doorbell.h"
 #include "boot/recorder.h"
+#include "os/fd.h"
 #include "os/file.h"
 #include "os/jitter.h"
 #include "os/memory.h"
@@ -195,24 +196,20 @@ mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *w
         job = mlt_os_map(head.bytes);
     }
     if (!job) {
-        snprintf(why, why_size,
-                 "no shared memory of %llu MiB for %u workers (%s); fewer workers need less, and "
-                 "`ulimit -%c` may set a limit",
-                 (unsigned long long)(head.bytes >> 20) + 1, head.workers, strerror(errno),
-                 errno == EFBIG ? 'f' : 'v');
-        if (*fd >= 0)
-            close(*fd);
-        *fd = -1;
-        return MLT_ERR_NO_MEMORY;
+        mlt_os_close_once(fd);
+        return mlt_fail(
+            MLT_ERR_NO_MEMORY, why, why_size,
+            "no shared memory of %llu MiB for %u workers (%s); fewer workers need less, and "
+            "`ulimit -%c` may set a limit",
+            (unsigned long long)(head.bytes >> 20) + 1, head.workers, strerror(errno),
+            errno == EFBIG ? 'f' : 'v');
     }
     memcpy(job, &head, sizeof head);
     if (!fill_in(plan, job)) {
-        snprintf(why, why_size, MLT_NO_ROOM "the numbers of %u hosts", head.hosts);
         mlt_job_close(job);
-        if (*fd >= 0)
-            close(*fd);
-        *fd = -1;
-        return MLT_ERR_NO_MEMORY;
+        mlt_os_close_once(fd);
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "the numbers of %u hosts",
+                        head.hosts);
     }
     *out = job;
     return MLT_OK;

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "boot/foreign/launcher.h"
 #include "boot/foreign/pmi.h"
+#include "os/fd.h"
 
 enum { LINE = 4096, LEAST_VALUE = 512 };
 
@@ -256,9 +257,7 @@ static void close_pmi(mlt_launcher *l)
     char answer[LINE], ignored[512];
     if (l->fd >= 0)
         (void)!ask(l, "cmd=finalize\n", "finalize_ack", answer, ignored, sizeof ignored);
-    if (l->fd >= 0)
-        close(l->fd);
-    l->fd = -1;
+    mlt_os_close_once(&l->fd);
     free(l->got);
     l->got = NULL;
 }

@@ -2,7 +2,6 @@
 // PMIx: libpmix.so.2, loaded when a launcher offers it. The types below are those of its interface
 // (versions 2 to 5 have the same), as far as they are used here; no header is needed.
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
