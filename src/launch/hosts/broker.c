@@ -573,12 +573,8 @@ static void init_tables(mlt_broker *b, const mlt_broker_conf *conf)
     b->conf = *conf;
     b->conf.host_of = host_of_each;
     b->conf.name = mlt_text_of("%s", conf->name);
-    b->self = (mlt_greet_self){.key = conf->key,
-                               .job = conf->job,
-                               .welcomes = broker_welcomes,
-                               .version = mlt_greet_version(),
-                               .types = mlt_greet_types_here(),
-                               .encrypts = conf->encrypt};
+    b->self = mlt_greet_self_of(conf->key, conf->job, 0, conf->encrypt);
+    b->self.welcomes = broker_welcomes;
     b->hosts = mlt_take(conf->hosts, sizeof *b->hosts);
     b->ended = mlt_take(conf->procs, sizeof *b->ended);
     mlt_list_init(&b->busy);

@@ -13,7 +13,6 @@
 #include "base/array.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "boot/job.h"
 #include "net/greet.h"
 #include "os/os.h"
@@ -87,7 +86,8 @@ static void die(mlt_channel *c, const char *why)
     c->dead = true;
     mlt_loop_remove(&c->in);
     mlt_loop_remove(&c->out);
-    c->ended(c, why);
+    if (c->ended)
+        c->ended(c, why);
 }
 
 static void frame_write_some(mlt_channel *c)

@@ -114,6 +114,19 @@ typedef struct mlt_frame {
 } mlt_frame;
 _Static_assert(sizeof(mlt_frame) == 32, "sent as it is");
 
+// A frame from the agent of a host to the head, and one from the head to a host or to MLT_FRAME_ALL.
+static inline mlt_frame mlt_frame_up(mlt_frame_type type, uint32_t from, uint32_t about,
+                                     int64_t value, size_t length)
+{
+    return (mlt_frame){type, (uint32_t)length, from, MLT_FRAME_HEAD, about, 0, value};
+}
+
+static inline mlt_frame mlt_frame_down(mlt_frame_type type, uint32_t to, uint32_t about,
+                                       int64_t value, size_t length)
+{
+    return (mlt_frame){type, (uint32_t)length, MLT_FRAME_HEAD, to, about, 0, value};
+}
+
 // Writes this side's first bytes.
 void mlt_frame_hello(uint8_t out[MLT_FRAME_HELLO_BYTES]);
 
@@ -141,7 +154,7 @@ struct mlt_channel {
     // What comes before the magic, in pieces.
     void (*preface)(mlt_channel *channel, const char *text, size_t bytes);
     // Called once. `why` is a sentence without a subject ("ended", "is of version ..."); the caller
-    // closes the channel. From then on nothing is taken.
+    // closes the channel. From then on nothing is taken. NULL: nobody needs to know.
     void (*ended)(mlt_channel *channel, const char *why);
     // Called when what waits to be sent has become less than MLT_CHANNEL_LOW. May be NULL.
     void (*drained)(mlt_channel *channel);

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "launch/program/libraries.h"
 #include "launch/say.h"
+#include "os/fd.h"
 
 enum { LONGEST_NAME = 255 };
 
@@ -99,11 +100,7 @@ static void add_app(mlt_stage_out *o, uint32_t a)
 
 static void stage_send(mlt_stage_out *o, int64_t what, const void *body, size_t length)
 {
-    mlt_frame frame = {.type = MLT_FRAME_STAGE,
-                       .from = MLT_FRAME_HEAD,
-                       .to = MLT_FRAME_ALL,
-                       .value = what,
-                       .length = (uint32_t)length};
+    mlt_frame frame = mlt_frame_down(MLT_FRAME_STAGE, MLT_FRAME_ALL, 0, what, length);
     o->hash = mlt_hash_on(o->hash, body, length);
     o->sent += length;
     mlt_agents_send(o->conf.agents, &frame, body);
@@ -190,8 +187,7 @@ void mlt_stage_out_free(mlt_stage_out *o)
         return;
     for (uint32_t i = 0; i < o->count; i++)
         free(o->files[i].path);
-    if (o->fd >= 0)
-        close(o->fd);
+    mlt_os_close(o->fd);
     free(o->files);
     free(o->kept);
     free(o);
@@ -269,8 +265,7 @@ static void remove_if_left(const char *base, const char *name)
         int fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd >= 0 ? flock(fd, LOCK_EX | LOCK_NB) == 0 : errno == ENOENT)
             mlt_stage_folder_remove(folder);
-        if (fd >= 0)
-            close(fd);
+        mlt_os_close(fd);
     }
     free(lock);
     free(folder);
@@ -365,8 +360,7 @@ void mlt_stage_in_free(mlt_stage_in *in)
         free(in->folders[a]);
         free(in->programs[a]);
     }
-    if (in->fd >= 0)
-        close(in->fd);
+    mlt_os_close(in->fd);
     free(in->folders);
     free(in->programs);
     free(in->all);

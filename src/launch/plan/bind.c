@@ -2,7 +2,6 @@
 #include "launch/plan/bind.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stddef.h>

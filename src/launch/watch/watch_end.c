@@ -40,16 +40,14 @@ void mlt_watch_set_timer(mlt_watch *w)
 
 void mlt_watch_command_others(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_t value)
 {
-    mlt_frame frame = {
-        .type = type, .from = MLT_FRAME_HEAD, .to = MLT_FRAME_ALL, .about = about, .value = value};
+    mlt_frame frame = mlt_frame_down(type, MLT_FRAME_ALL, about, value, 0);
     if (w->agents)
         mlt_agents_send(w->agents, &frame, NULL);
 }
 
 void mlt_watch_command_own(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_t value)
 {
-    mlt_frame frame = {
-        .type = type, .from = MLT_FRAME_HEAD, .to = MLT_FRAME_ALL, .about = about, .value = value};
+    mlt_frame frame = mlt_frame_down(type, MLT_FRAME_ALL, about, value, 0);
     if (w->agent)
         mlt_agent_take(w->agent, &frame, NULL);
 }
