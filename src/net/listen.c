@@ -2,7 +2,6 @@
 #include "net/listen.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +41,6 @@ struct mlt_listen {
     uint64_t next;      // number of the next stranger
     uint32_t done;      // strangers that are none any more
     mlt_listen_counts counts;
-    char last[MLT_ADDRESS_TEXT + MLT_GREET_WHY]; // fault of a process that knows the key
     stranger strangers[];
 };
 
@@ -65,11 +63,7 @@ static void leave(mlt_listen *l, stranger *s)
 
 static void failed(mlt_listen *l, stranger *s)
 {
-    char address[MLT_ADDRESS_TEXT];
     l->counts.faults[s->greet.fault]++;
-    if (s->greet.proven)
-        snprintf(l->last, sizeof l->last, "%s: %s", mlt_address_text(address, &s->address, s->port),
-                 s->greet.why);
     leave(l, s);
 }
 
@@ -391,48 +385,7 @@ uint16_t mlt_listen_port(const mlt_listen *l)
     return l->port;
 }
 
-// ---- Telling
-
 const mlt_listen_counts *mlt_listen_count(const mlt_listen *l)
 {
     return &l->counts;
-}
-
-void mlt_listen_tell(const mlt_listen *l, mlt_text *text)
-{
-    static const char *const words[MLT_GREET_FAULTS] = {
-        [MLT_GREET_GARBAGE] = "that were no greetings of Millet",
-        [MLT_GREET_CUT] = "closed by the other side",
-        [MLT_GREET_SLOW] = "too slow",
-        [MLT_GREET_KEY] = "without the job's key",
-        [MLT_GREET_REPLAY] = "that repeated an older greeting",
-        [MLT_GREET_VERSION] = "of another version of Millet",
-        [MLT_GREET_JOB] = "of another job",
-        [MLT_GREET_PROCESS] = "for another process",
-        [MLT_GREET_TYPES_DIFFER] = "of hosts with other types",
-        [MLT_GREET_ENCRYPT] = "that did not agree on encryption",
-        [MLT_GREET_SYSTEM] = "that failed",
-    };
-    const mlt_listen_counts *c = &l->counts;
-    uint64_t all = c->crowded + c->no_descriptor;
-    for (int i = 0; i < MLT_GREET_FAULTS; i++)
-        all += c->faults[i];
-    if (all == 0)
-        return;
-    mlt_text_add(text, "dropped %" PRIu64 " connection%s", all, all == 1 ? "" : "s");
-    const char *between = ": ";
-    for (int i = 0; i < MLT_GREET_FAULTS + 2; i++) {
-        uint64_t n = i < MLT_GREET_FAULTS    ? c->faults[i]
-                     : i == MLT_GREET_FAULTS ? c->crowded
-                                             : c->no_descriptor;
-        const char *word = i < MLT_GREET_FAULTS    ? words[i]
-                           : i == MLT_GREET_FAULTS ? "for newer ones"
-                                                   : "for want of descriptors";
-        if (n == 0 || !word)
-            continue;
-        mlt_text_add(text, "%s%" PRIu64 " %s", between, n, word);
-        between = ", ";
-    }
-    if (l->last[0])
-        mlt_text_add(text, "; %s", l->last);
 }

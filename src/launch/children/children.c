@@ -223,9 +223,8 @@ static bool find_self(mlt_children *children, char *why, size_t why_size)
 {
     if (!children->self)
         children->self = realpath("/proc/self/exe", NULL);
-    if (!children->self)
-        snprintf(why, why_size, "mpirun does not know where it is: %s", strerror(errno));
-    return children->self;
+    return children->self ||
+           mlt_deny(why, why_size, "mpirun does not know where it is: %s", strerror(errno));
 }
 
 // The process id of an mpirun whose channel is *fd, or -1.

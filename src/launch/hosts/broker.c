@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "boot/ctl.h"
 #include "launch/loop.h"
 #include "net/crypt.h"
@@ -525,11 +526,6 @@ size_t mlt_broker_card(const mlt_broker *b, uint8_t out[MLT_CARD_BYTES])
     snprintf(card.name, sizeof card.name, "%s", b->conf.name);
     memcpy(card.addresses, b->own, b->own_count * sizeof *b->own);
     return mlt_card_write(out, &card);
-}
-
-void mlt_broker_tell(const mlt_broker *b, mlt_text *text)
-{
-    mlt_listen_tell(b->listen, text);
 }
 
 // ---- Making

@@ -90,7 +90,6 @@ void mlt_watch_kill_all(mlt_watch *w, bool crashed_too)
     w->kill_at = 0;
     if (crashed_too)
         w->crash_kill_at = 0;
-    w->killed = true;
     if (!w->give_up_at)
         w->give_up_at = mlt_os_now_ns() + give_up_ns;
     mlt_watch_set_timer(w);
