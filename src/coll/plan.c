@@ -150,9 +150,7 @@ void mlt_plans_forget(mlt_plans *plans)
 {
     plans->generation++;
     memset(plans->recent, 0, sizeof plans->recent);
-    for (mlt_list_node *l = plans->all.next, *next; l != &plans->all; l = next) {
-        next = l->next;
-        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
+    MLT_LIST_EACH_SAFE(mlt_plan, plan, &plans->all, link) {
         plan->stale = true;
         if (!plan->busy)
             plan_free(plans, plan);
@@ -861,8 +859,7 @@ int32_t mlt_plans_awaits(const mlt_plans *plans, uint64_t number, bool fixed)
     enum { SEEN = 16 };
     const mlt_req *reqs[SEEN];
     const mlt_list_node *all = &plans->active[fixed];
-    for (const mlt_list_node *l = all->next; l != all; l = l->next) {
-        const mlt_instance *i = mlt_container_of(l, mlt_instance, active);
+    MLT_LIST_EACH(const mlt_instance, i, all, active) {
         if (i->number != number)
             continue;
         uint32_t n = mlt_run_frontier(i->run, reqs, SEEN);

@@ -216,8 +216,7 @@ void mlt_team_rename(mlt_team *t, const char *name)
 
 void mlt_team_tell(mlt_team *t)
 {
-    for (mlt_list_node *l = t->plans.all.next; l != &t->plans.all; l = l->next) {
-        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
+    MLT_LIST_EACH(mlt_plan, plan, &t->plans.all, link) {
         mlt_ledger_note_plan(t->ledger, t, plan);
         plan->runs = 0;
     }
@@ -318,8 +317,7 @@ static inline __attribute__((always_inline)) mlt_team_call *open_ordinary(mlt_te
 
 static MLT_COLD mlt_team_call *open_fixed(mlt_team *t, uint64_t number)
 {
-    for (mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
-        mlt_team_call *c = mlt_container_of(l, mlt_team_call, link);
+    MLT_LIST_EACH(mlt_team_call, c, &t->fixed_calls, link) {
         if (c->number == number)
             return c;
     }
@@ -332,8 +330,7 @@ static MLT_COLD mlt_team_call *open_fixed(mlt_team *t, uint64_t number)
 
 void mlt_team_forget(mlt_team *t, uint64_t number)
 {
-    for (mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
-        mlt_team_call *c = mlt_container_of(l, mlt_team_call, link);
+    MLT_LIST_EACH(mlt_team_call, c, &t->fixed_calls, link) {
         if (c->number != number)
             continue;
         mlt_list_remove(&c->link);

@@ -65,9 +65,7 @@ void mlt_barrier_withdraw(csp_barrier *barrier, mlt_offer *offer)
 static bool all_open(csp_barrier *barrier)
 {
     bool open = true;
-    for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
-        next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &barrier->waiting, node) {
         if (offer->alt->chosen != MLT_ALT_OPEN)
             mlt_barrier_withdraw(barrier, offer);
         else if (offer->alt->promised)
@@ -84,9 +82,7 @@ static bool is_complete(csp_barrier *barrier, size_t others)
 
 static void complete(csp_barrier *barrier, const mlt_offer *self)
 {
-    for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
-        next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &barrier->waiting, node) {
         mlt_barrier_withdraw(barrier, offer);
         if (offer != self)
             mlt_alt_settle(barrier->csp, offer->alt, offer->index, CSP_OK);

@@ -445,8 +445,7 @@ void mlt_csp_groups_end(mlt_csp *csp)
     if (!g)
         return;
     bool busy = !mlt_list_empty(&g->foundings) || (g->workers && !mlt_team_is_idle(g->workers));
-    for (mlt_list_node *l = g->bodies.next; l != &g->bodies; l = l->next) {
-        const mlt_csp_body *body = mlt_container_of(l, mlt_csp_body, node);
+    MLT_LIST_EACH(const mlt_csp_body, body, &g->bodies, node) {
         if (body->team && g->ledger.choices)
             mlt_team_tell(body->team);
         busy = busy || (body->team && !mlt_team_is_idle(body->team));

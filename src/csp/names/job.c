@@ -84,8 +84,7 @@ static void job_answer(mlt_worker *worker, uint32_t to, int32_t question, csp_st
 static job_kept *job_find_own(mlt_names_kept *names, const char *name)
 {
     mlt_list_node *list = &names->names[bucket_of(name)];
-    for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        job_kept *k = mlt_container_of(l, job_kept, node);
+    MLT_LIST_EACH(job_kept, k, list, node) {
         if (strcmp(k->name.name, name) == 0)
             return k;
     }

@@ -73,8 +73,7 @@ static void finish_all(mlt_names *names, const char *why)
 
 static server_kept *kept_as(mlt_names *names, const char *name)
 {
-    for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, node);
+    MLT_LIST_EACH(server_kept, k, &names->kept, node) {
         if (strcmp(k->name.name, name) == 0)
             return k;
     }
@@ -84,8 +83,7 @@ static server_kept *kept_as(mlt_names *names, const char *name)
 // The server that came back has a name otherwise: somebody was faster.
 static void hear_of_kept(mlt_names *names, const mlt_names_message *m)
 {
-    for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, node);
+    MLT_LIST_EACH(server_kept, k, &names->kept, node) {
         if (k->id != m->id || m->status == CSP_OK)
             continue;
         mlt_csp_why(names->csp, "the name server was started again, and since then: %s", m->text);
@@ -104,9 +102,7 @@ static void close_line(mlt_names *names)
     mlt_io_watch_stop(sched, &names->writes);
     mlt_dial_free(names->dial);
     names->dial = NULL;
-    if (names->fd >= 0)
-        mlt_os_close(names->fd);
-    names->fd = -1;
+    mlt_os_close_once(&names->fd);
     names->state = MLT_NAMES_OFF;
     names->held = names->out_at = names->out_end = 0;
 }
@@ -242,8 +238,7 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
 
 static void send_all(mlt_names *names)
 {
-    for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, node);
+    MLT_LIST_EACH(server_kept, k, &names->kept, node) {
         k->id = ++names->ids;
         mlt_names_message m = {.verb = MLT_NAMES_PUT, .id = k->id, .name = k->name};
         server_say(names, &m);
@@ -267,8 +262,7 @@ static void hear(mlt_names *names, const mlt_names_message *m)
         return;
     case MLT_NAMES_ANSWER:
     case MLT_NAMES_FOUND:
-        for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next) {
-            server_ask *a = mlt_container_of(l, server_ask, node);
+        MLT_LIST_EACH(server_ask, a, &names->asks, node) {
             if (a->message->id != m->id)
                 continue;
             *a->message = *m;

@@ -305,9 +305,7 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
 {
     if (bytes != chan->size || chan->life != MLT_CHAN_LIVES)
         return;
-    for (mlt_list_node *l = chan->offers[MLT_READS].next; l != &chan->offers[MLT_READS];
-         l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, offer, &chan->offers[MLT_READS], node) {
         if (offer->alt->chosen != MLT_ALT_OPEN ||
             (offer->alt->promised && !(offer->op & OP_PROMISED)))
             continue;
@@ -553,8 +551,7 @@ MLT_EXPORT csp_status csp_find_out(const char *name, size_t size, csp_out **out,
 
 void mlt_remote_chan_leave(mlt_csp *csp)
 {
-    for (mlt_list_node *l = csp->chans.next; l != &csp->chans; l = l->next) {
-        csp_chan *chan = mlt_container_of(l, csp_chan, all);
+    MLT_LIST_EACH(csp_chan, chan, &csp->chans, all) {
         if (chan->net && mlt_remote_chan_of(chan)->home)
             mlt_home_bequeath(chan);
     }

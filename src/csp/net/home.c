@@ -164,8 +164,7 @@ static void transfer(csp_chan *chan, mlt_offer *one, mlt_offer *other, bool one_
 static mlt_offer *find_ready(csp_chan *chan, bool writes, mlt_offer *self)
 {
     mlt_list_node *queue = &chan->offers[writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, offer, queue, node) {
         if (!offer->alt->promised && offer->alt->chosen == MLT_ALT_OPEN && !must_ask(offer) &&
             !(self && is_same(chan, offer, self)))
             return offer;
@@ -254,8 +253,7 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
         return;
     }
     mlt_list_node *queue = &chan->offers[!writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *other = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, other, queue, node) {
         if (is_free(other) && !is_same(chan, offer, other) && try_pair(chan, offer, other))
             return;
     }
@@ -298,8 +296,7 @@ static void sweep(csp_chan *chan, bool writes, csp_status status)
 static void free_held(csp_chan *chan, bool writes)
 {
     mlt_list_node *queue = &chan->offers[writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, offer, queue, node) {
         if (!home_is_far(offer) || !far_of(offer)->partner)
             continue;
         far_of(offer)->partner->alt->promised = false;
@@ -314,8 +311,7 @@ static void home_life_ends(csp_chan *chan)
     free_held(chan, false);
     free_held(chan, true);
     for (int writer = 0; writer < 2; writer++)
-        for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
-            holder *who = mlt_container_of(l, holder, node);
+        MLT_LIST_EACH(holder, who, &h->holders[writer], node) {
             tell(chan, who->route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
         }
     sweep(chan, false, status);
@@ -376,8 +372,7 @@ static far *find_far(csp_chan *chan, const mlt_route *route, const mlt_packet *p
 {
     for (int writes = 0; writes < 2; writes++) {
         mlt_list_node *queue = &chan->offers[writes];
-        for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+        MLT_LIST_EACH(mlt_offer, offer, queue, node) {
             if (home_is_far(offer) && far_of(offer)->op == packet->word &&
                 far_of(offer)->stand_in == (uint32_t)packet->src && far_of(offer)->route == route)
                 return far_of(offer);
@@ -452,8 +447,7 @@ static void release(csp_chan *chan, mlt_offer *held, bool writes)
 static bool is_awaited(csp_chan *chan, bool writes)
 {
     mlt_list_node *queue = &chan->offers[!writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, offer, queue, node) {
         if (home_is_far(offer) && far_of(offer)->asked && !far_of(offer)->partner)
             return true;
     }
@@ -507,8 +501,7 @@ static void said_yes(csp_chan *chan, far *f)
     if (serve_now(chan, &f->offer, f->writes))
         return;
     mlt_list_node *queue = &chan->offers[!f->writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *other = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, other, queue, node) {
         if (must_ask(other) && is_free(other) && compare(chan, &f->offer, other) < 0) {
             home_ask(chan, other, &f->offer);
             return;
@@ -624,8 +617,7 @@ static void drop_holder(holder *who)
 static void take_back(csp_chan *chan, far *f)
 {
     mlt_list_node *queue = &chan->offers[!f->writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *asked = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, asked, queue, node) {
         if (home_is_far(asked) && far_of(asked)->partner == &f->offer)
             far_of(asked)->partner = NULL;
     }
@@ -664,8 +656,7 @@ static void holder_lost(mlt_route_user *user, mlt_route *route)
 static holder *find_holder(const home *h, const mlt_route *route, uint32_t stand_in)
 {
     for (int writer = 0; writer < 2; writer++)
-        for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
-            holder *who = mlt_container_of(l, holder, node);
+        MLT_LIST_EACH(holder, who, &h->holders[writer], node) {
             if (who->route == route && who->stand_in == stand_in)
                 return who;
         }

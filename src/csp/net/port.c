@@ -420,8 +420,7 @@ static void ask_lost(mlt_route_user *user, mlt_route *route)
 
 static csp_port *port_named(mlt_csp *csp, int32_t node, const char *name)
 {
-    for (mlt_list_node *l = csp->ports.next; l != &csp->ports; l = l->next) {
-        csp_port *port = mlt_container_of(l, csp_port, all);
+    MLT_LIST_EACH(csp_port, port, &csp->ports, all) {
         if (port->node == node && name[0] && strcmp(port->name, name) == 0)
             return port;
     }
@@ -454,8 +453,7 @@ static void look_came(mlt_route *route, const mlt_packet *packet, const void *da
 static void look_over(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_list_node *list = &route->csp->net->port_asks;
-    for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        port_ask *ask = mlt_container_of(l, port_ask, node);
+    MLT_LIST_EACH(port_ask, ask, list, node) {
         if (ask->route == route && ask->question == packet->word) {
             mlt_list_remove(&ask->user.node);
             ask_lost(&ask->user, route);

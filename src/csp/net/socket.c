@@ -157,9 +157,7 @@ static void hang_up(conn *c)
     mlt_timer_stop(sched, &c->timer);
     mlt_dial_free(c->dial);
     c->dial = NULL;
-    if (c->fd >= 0)
-        mlt_os_close(c->fd);
-    c->fd = -1;
+    mlt_os_close_once(&c->fd);
     free(c->part);
     free(c->out);
     c->part = c->out = NULL;
@@ -337,8 +335,7 @@ static bool is_lower(const mlt_endpoint *a, const mlt_endpoint *b)
 
 static conn *conn_to(sockets *s, const mlt_endpoint *to, bool open)
 {
-    for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
-        conn *c = mlt_container_of(l, conn, node);
+    MLT_LIST_EACH(conn, c, &s->conns, node) {
         if ((open ? c->state == OPEN : c->begun && c->state != OPEN) && same_worker(&c->to, to))
             return c;
     }
@@ -712,8 +709,7 @@ static void accept_one(sockets *s, int fd, const mlt_net_peer *far)
 {
     conn *c = conn_new(s, fd, false);
     if (s->strangers > STRANGERS)
-        for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
-            conn *oldest = mlt_container_of(l, conn, node);
+        MLT_LIST_EACH(conn, oldest, &s->conns, node) {
             if (oldest->begun || oldest->state != GREETING)
                 continue;
             refuse(oldest, MLT_SOCKET_GREETING_REFUSED, "too many connections say nothing");
@@ -804,9 +800,7 @@ static void deafen(sockets *s)
 {
     mlt_io_watch_stop(s->csp->sched, &s->accepts);
     mlt_timer_stop(s->csp->sched, &s->pause);
-    if (s->listener >= 0)
-        mlt_os_close(s->listener);
-    s->listener = -1;
+    mlt_os_close_once(&s->listener);
     mlt_io_watch_stop(s->csp->sched, &s->far_accepts);
     mlt_timer_stop(s->csp->sched, &s->far_due);
     mlt_listen_free(s->far_listener);

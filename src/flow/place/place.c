@@ -32,8 +32,7 @@ static bool place_refuse(const placer *p, const mlt_flow_pin *pin, const char *w
     char node[128], at[96];
     mlt_flow_node_name(p->g, pin->node, node, sizeof node);
     mlt_flow_pin_text(pin, at, sizeof at);
-    snprintf(p->why, p->why_size, "%d: %s @ %s: %s", pin->line, node, at, what);
-    return false;
+    return mlt_deny(p->why, p->why_size, "%d: %s @ %s: %s", pin->line, node, at, what);
 }
 
 static bool no_host(const placer *p, const mlt_flow_pin *pin)
