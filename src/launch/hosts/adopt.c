@@ -66,7 +66,6 @@ typedef struct visitor {
 
 struct adopt {
     uint32_t leader;
-    const char *program;
     mlt_loop_source door; // for the processes of this host
     visitor **visitors;
     uint32_t visitor_count, visitor_room, present;
@@ -811,7 +810,6 @@ int mlt_adopt(const char *leader, const char *program)
     mlt_spawn_prepare(&blocked);
     (void)alarm(FIRST_VISIT_S);
     a.leader = (uint32_t)strtoul(leader, NULL, 10);
-    a.program = program;
     adopt_read_options(&a, program);
     (void)mlt_loop_new();
     (void)fcntl(MLT_ADOPTION_LISTEN, F_SETFL, O_NONBLOCK);

@@ -156,8 +156,6 @@ struct mlt_channel {
     // Called once. `why` is a sentence without a subject ("ended", "is of version ..."); the caller
     // closes the channel. From then on nothing is taken. NULL: nobody needs to know.
     void (*ended)(mlt_channel *channel, const char *why);
-    // Called when what waits to be sent has become less than MLT_CHANNEL_LOW. May be NULL.
-    void (*drained)(mlt_channel *channel);
     bool greeted; // its first bytes have come
     bool heard;   // something has come since somebody cleared this
     bool dead;
@@ -172,8 +170,6 @@ struct mlt_channel {
     uint64_t seals_sent, seals_taken;
 };
 
-enum { MLT_CHANNEL_FULL = 1 << 20, MLT_CHANNEL_LOW = 256 << 10 };
-
 // The descriptors become the channel's, and nonblocking. Sends this side's first bytes. The
 // callbacks are set before. False: they cannot be waited for.
 bool mlt_channel_open(mlt_channel *channel, int in_fd, int out_fd);
@@ -184,19 +180,10 @@ void mlt_channel_seal(mlt_channel *channel, mlt_crypt_keys *keys);
 // Puts a frame into the queue and writes what the system takes now. `body` has frame->length bytes.
 void mlt_channel_send(mlt_channel *channel, const mlt_frame *frame, const void *body);
 
-// Bytes that wait; senders of much data wait while it is above MLT_CHANNEL_FULL.
-static inline size_t mlt_channel_waits(const mlt_channel *channel)
-{
-    return channel->end - channel->start;
-}
-
 // Writes all that waits, for at most that time. For the last words of an agent.
 void mlt_channel_flush(mlt_channel *channel, int limit_ms);
 
 void mlt_channel_close(mlt_channel *channel); // may be called again
-
-// The other side has sent its last byte; this side's direction is closed, so that it ends.
-void mlt_channel_end_out(mlt_channel *channel);
 
 // ---- Bodies
 

@@ -73,7 +73,7 @@ typedef struct bond {
     mlt_loop_source line; // fd -1: it is another host's, or the other side has left in order
     mlt_broker *broker;   // NULL: nobody has joined
     const rpc *maker;     // whose line it is, until it is watched
-    uint32_t own_proc, own_host, procs, hosts;
+    uint32_t own_proc, procs;
     uint32_t *members; // processes of this host that have joined
     uint32_t count, room;
     bool watched;
@@ -607,9 +607,7 @@ static const char *make_broker(bond *b, const mlt_rpc_bond *about, const uint32_
                             .failed = ports_link_failed,
                             .user = b};
     b->own_proc = about->own_proc;
-    b->own_host = about->own_host;
     b->procs = about->procs;
-    b->hosts = about->hosts;
     memcpy(b->other, about->other, sizeof b->other);
     b->other[sizeof b->other - 1] = '\0';
     for (char *c = b->other; *c; c++)
