@@ -436,8 +436,7 @@ static void duplicate_stdin(int32_t has)
                     "there: NAME @ %d;",
                     csp_node(), (int)has, strerror(errno), (int)has);
     }
-    if (fd >= 0)
-        mlt_os_close(fd);
+    mlt_os_close(fd);
     pthread_mutex_unlock(&lock);
 }
 

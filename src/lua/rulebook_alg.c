@@ -171,8 +171,7 @@ mlt_status mlt_lua_rulebook_program(mlt_coll_rulebook *base, const mlt_coll_alg 
         return status;
     mlt_goal_program_free(*out);
     *out = NULL;
-    snprintf(why, why_size, "%s", failure);
-    return MLT_ERR_INVALID;
+    return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s", failure);
 }
 
 // ---- proving

@@ -87,13 +87,11 @@ mlt_status mlt_trace_parse(mlt_trace *trace, const uint8_t *data, size_t bytes, 
     free(trace->clocks);
     uint32_t ranks = trace->facts.ranks;
     mlt_facts_free(&trace->facts);
-    if (whole) {
-        snprintf(why, why_size, "it tells of %u ranks, but a trace has at most %d", ranks,
-                 MLT_TRACE_RANKS);
-        return MLT_ERR_INVALID;
-    }
-    snprintf(why, why_size, "it is no trace: it does not hold a single chunk of one");
-    return MLT_ERR_INVALID;
+    if (whole)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "it tells of %u ranks, but a trace has at most %d", ranks, MLT_TRACE_RANKS);
+    return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                    "it is no trace: it does not hold a single chunk of one");
 }
 
 mlt_status mlt_trace_open(mlt_trace *trace, const char *path, char *why, size_t why_size)

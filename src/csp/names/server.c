@@ -100,9 +100,7 @@ static void close_line(mlt_names *names)
     mlt_io_watch_stop(sched, &names->writes);
     mlt_dial_free(names->dial);
     names->dial = NULL;
-    if (names->fd >= 0)
-        mlt_os_close(names->fd);
-    names->fd = -1;
+    mlt_os_close_once(&names->fd);
     names->state = MLT_NAMES_OFF;
     names->held = names->out_at = names->out_end = 0;
 }

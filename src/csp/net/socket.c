@@ -157,9 +157,7 @@ static void hang_up(conn *c)
     mlt_timer_stop(sched, &c->timer);
     mlt_dial_free(c->dial);
     c->dial = NULL;
-    if (c->fd >= 0)
-        mlt_os_close(c->fd);
-    c->fd = -1;
+    mlt_os_close_once(&c->fd);
     free(c->part);
     free(c->out);
     c->part = c->out = NULL;
@@ -799,9 +797,7 @@ static void deafen(sockets *s)
 {
     mlt_io_watch_stop(s->csp->sched, &s->accepts);
     mlt_timer_stop(s->csp->sched, &s->pause);
-    if (s->listener >= 0)
-        mlt_os_close(s->listener);
-    s->listener = -1;
+    mlt_os_close_once(&s->listener);
     mlt_io_watch_stop(s->csp->sched, &s->far_accepts);
     mlt_timer_stop(s->csp->sched, &s->far_due);
     mlt_listen_free(s->far_listener);

@@ -189,10 +189,9 @@ mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_pass_option
             added += order_rank(ordered, r, key + pairs->first[r]);
         take_if_faster(program, ordered, added, &options->machine, report);
         free(key);
-    } else {
-        snprintf(why, why_size, "the program never ends: some of its ranks wait for each other");
-        status = MLT_ERR_INVALID;
-    }
+    } else
+        status = mlt_fail(MLT_ERR_INVALID, why, why_size,
+                          "the program never ends: some of its ranks wait for each other");
     mlt_waits_fini(&events);
     mlt_goal_pairs_free(pairs);
     return status;
