@@ -140,9 +140,9 @@ def only_lines(result, text, lines, sort=False):
 
 
 def wait_until(condition, what, seconds=30):  # only a hang takes so long
-    end = time.monotonic() + seconds
+    began = time.monotonic()
     while not condition():
-        if time.monotonic() > end:
+        if patience.left(began, seconds) < 0:
             raise AssertionError(f"{what} did not happen within {seconds} s")
         time.sleep(0.005)
 

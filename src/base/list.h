@@ -59,3 +59,33 @@ static inline mlt_list_node *mlt_list_pop_front(mlt_list_node *list)
     mlt_list_remove(item);
     return item;
 }
+
+// The item that a node of the list belongs to; NULL if the node is the head.
+#define MLT_LIST_AT(node, list, type, member)                                                      \
+    ((node) == (list) ? NULL : mlt_container_of(node, type, member))
+
+#define MLT_LIST_FIRST(list, type, member) MLT_LIST_AT((list)->next, list, type, member)
+
+// For each item of the list, first to last. An item stays in the list during its turn.
+#define MLT_LIST_EACH(type, item, list, member)                                                    \
+    for (type *item = MLT_LIST_FIRST(list, type, member); item;                                    \
+         item = MLT_LIST_AT((item)->member.next, list, type, member))
+
+// The same where an item may leave the list in its turn, and be freed. The one after it stays.
+#define MLT_LIST_EACH_SAFE(type, item, list, member)                                               \
+    for (type *item = MLT_LIST_FIRST(list, type, member), *item##_next;                            \
+         item && (item##_next = MLT_LIST_AT((item)->member.next, list, type, member), true);       \
+         item = item##_next)
+
+// Takes the first item out of the list; NULL if it is empty.
+#define MLT_LIST_POP(list, type, member)                                                           \
+    ({                                                                                             \
+        type *mlt_popped = MLT_LIST_FIRST(list, type, member);                                     \
+        if (mlt_popped)                                                                            \
+            mlt_list_remove(&mlt_popped->member);                                                  \
+        mlt_popped;                                                                                \
+    })
+
+// For each item of the list, which is taken out of it before.
+#define MLT_LIST_DRAIN(type, item, list, member)                                                   \
+    for (type * item; (item = MLT_LIST_POP(list, type, member));)

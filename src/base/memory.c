@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/text.h"
 
 void mlt_no_room(const char *what, ...)
 {
     char text[256];
-    va_list args;
-    va_start(args, what);
-    vsnprintf(text, sizeof text, what, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, what);
     mlt_fatal(MLT_NO_ROOM "%s", text);
 }
 

@@ -3,6 +3,9 @@
 // MPI's error classes exist only in src/mpi.
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 typedef enum mlt_status {
     MLT_OK = 0,
     MLT_PENDING = 1,        // not done yet, nothing wrong
@@ -32,3 +35,10 @@ typedef enum mlt_status {
         __asm__("" : "+r"(mlt_function));                                                          \
         mlt_function;                                                                              \
     })
+
+// Writes why something failed, cut to the size of the caller's text, and returns the status.
+mlt_status mlt_fail(mlt_status status, char *why, size_t why_size, const char *format, ...)
+    MLT_PRINTF(4, 5) MLT_COLD;
+
+// The same for a function that returns whether it worked: false.
+bool mlt_deny(char *why, size_t why_size, const char *format, ...) MLT_PRINTF(3, 4) MLT_COLD;

@@ -58,15 +58,6 @@ void mlt_text_add(mlt_text *text, const char *format, ...)
     va_end(args);
 }
 
-mlt_status mlt_text_wrong(char *why, size_t why_size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(why, why_size, format, args);
-    va_end(args);
-    return MLT_ERR_INVALID;
-}
-
 char *mlt_text_of(const char *format, ...)
 {
     mlt_text text = {0};

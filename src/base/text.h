@@ -49,9 +49,14 @@ static inline const char *mlt_text_so_far(const mlt_text *text)
 
 void mlt_text_free(mlt_text *text); // and it is empty
 
-// What is wrong with an argument, on a buffer of the caller's, cut where it is full. Returns
-// MLT_ERR_INVALID.
-mlt_status mlt_text_wrong(char *why, size_t why_size, const char *format, ...) MLT_PRINTF(3, 4);
+// In a function that ends in `const char *format, ...`: prints it into the buffer, which keeps what fits.
+#define MLT_TEXT_PRINT(buffer, size, format)                                                       \
+    do {                                                                                           \
+        va_list mlt_args;                                                                          \
+        va_start(mlt_args, format);                                                                \
+        vsnprintf((buffer), (size), (format), mlt_args);                                           \
+        va_end(mlt_args);                                                                          \
+    } while (0)
 
 // A text in one call; freed with free().
 char *mlt_text_of(const char *format, ...) MLT_PRINTF(1, 2) MLT_MUST_CHECK;

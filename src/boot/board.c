@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "boot/board.h"
 
-static uint32_t place_of(uint64_t key)
-{
-    return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-}
-
 mlt_job_slot *mlt_board_slot(mlt_job_board *board, uint64_t key, bool new)
 {
-    uint32_t at = place_of(key);
+    uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     for (uint32_t i = 0; i < MLT_JOB_SLOTS; i++) {
         mlt_job_slot *slot = &board->slots[(at + i) % MLT_JOB_SLOTS];
         uint64_t found = atomic_load_explicit(&slot->key, memory_order_acquire);

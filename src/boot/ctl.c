@@ -55,9 +55,9 @@ static mlt_status check_grain(char *why, size_t why_size)
         long n = number_of(counts[i].name);
         if (!text || (n >= 1 && n <= counts[i].most))
             continue;
-        snprintf(why, why_size, "%s is '%s', but should be a number from 1 to %ld", counts[i].name,
-                 text, counts[i].most);
-        return MLT_ERR_INVALID;
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "%s is '%s', but should be a number from 1 to %ld", counts[i].name, text,
+                        counts[i].most);
     }
     return MLT_OK;
 }
@@ -118,30 +118,28 @@ static bool is_descendant(pid_t pid, pid_t of)
 // Takes the place of process `proc` in the job. MLT_ERR_NOT_FOUND: it is taken by a living process.
 static mlt_status ctl_take_place(mlt_job *job, long proc, char *why, size_t why_size)
 {
-    if (proc < 0 || proc >= (long)job->procs) {
-        snprintf(why, why_size, "MILLET_PROC names no process of this job of %u", job->procs);
-        return MLT_ERR_INVALID;
-    }
+    if (proc < 0 || proc >= (long)job->procs)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "MILLET_PROC names no process of this job of %u", job->procs);
     uint32_t holder = 0;
     // relaxed: only the number matters, nothing is published with it.
     if (atomic_compare_exchange_strong_explicit(&mlt_job_proc_at(job, (uint32_t)proc)->pid, &holder,
                                                 (uint32_t)getpid(), memory_order_relaxed,
                                                 memory_order_relaxed))
         return MLT_OK;
-    if (holder != (uint32_t)getpid() && is_descendant((pid_t)holder, getpid())) {
-        snprintf(why, why_size,
-                 "process %u, which this one started before it called MPI_Init, is an MPI program "
-                 "too and has taken its place in the job; call MPI_Init first",
-                 holder);
-        return MLT_ERR_INVALID;
-    }
+    if (holder != (uint32_t)getpid() && is_descendant((pid_t)holder, getpid()))
+        return mlt_fail(
+            MLT_ERR_INVALID, why, why_size,
+            "process %u, which this one started before it called MPI_Init, is an MPI program "
+            "too and has taken its place in the job; call MPI_Init first",
+            holder);
     if (holder == (uint32_t)getpid() || kill((pid_t)holder, 0) == 0 || errno == EPERM)
         return MLT_ERR_NOT_FOUND;
-    snprintf(why, why_size,
-             "process %ld of the job has been an MPI program already (pid %u, now gone); a script "
-             "under mpirun can run only one, so give each program an mpirun of its own",
-             proc, holder);
-    return MLT_ERR_INVALID;
+    return mlt_fail(
+        MLT_ERR_INVALID, why, why_size,
+        "process %ld of the job has been an MPI program already (pid %u, now gone); a script "
+        "under mpirun can run only one, so give each program an mpirun of its own",
+        proc, holder);
 }
 
 // A rank's descriptors are close-on-exec. So if they are gone, this is a program that a rank
@@ -161,15 +159,14 @@ static mlt_status join_without(mlt_boot *boot, long job_fd, char *why, size_t wh
                atomic_load_explicit(&mlt_job_proc_at(job, (uint32_t)proc)->pid,
                                     memory_order_relaxed) == 0;
     mlt_job_close(job);
-    if (fd >= 0)
-        close(fd);
+    mlt_os_close(fd);
     if (!lost)
         return join_alone(boot, one_rank, why, why_size);
-    snprintf(why, why_size,
-             "this program was started by mpirun through a wrapper that closed the descriptors of "
-             "MILLET_JOB_FD and MILLET_CTL_FD; let it keep them (Python: "
-             "subprocess.run(..., close_fds=False))");
-    return MLT_ERR_INVALID;
+    return mlt_fail(
+        MLT_ERR_INVALID, why, why_size,
+        "this program was started by mpirun through a wrapper that closed the descriptors of "
+        "MILLET_JOB_FD and MILLET_CTL_FD; let it keep them (Python: "
+        "subprocess.run(..., close_fds=False))");
 }
 
 // Becomes a process of the job that a launcher of others has started, as if mpirun had: what it
@@ -249,11 +246,9 @@ mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
         boot->job = NULL;
         return status == MLT_ERR_NOT_FOUND ? join_alone(boot, one_rank, why, why_size) : status;
     }
-    if (mlt_job_protect_head(boot->job) != MLT_OK) {
-        snprintf(why, why_size, "the head of the job's segment cannot be protected: %s",
-                 strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
+    if (mlt_job_protect_head(boot->job) != MLT_OK)
+        return mlt_fail(MLT_ERR_SYSTEM, why, why_size,
+                        "the head of the job's segment cannot be protected: %s", strerror(errno));
     long universe = number_of("MILLET_UNIVERSE");
     bool single = mlt_launcher_is_single(boot->launcher);
     int otherwise = single ? mlt_os_cores() : (int)boot->job->ranks;
@@ -339,9 +334,7 @@ mlt_status mlt_ctl_take_link(int ctl, mlt_ctl_link *link, int *fd)
         return n < 0 && errno == EAGAIN ? MLT_PENDING : MLT_ERR_CLOSED;
     if (n == (ssize_t)(sizeof head + sizeof *link) && head.type == MLT_CTL_LINK && *fd >= 0)
         return MLT_OK;
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
+    mlt_os_close_once(fd);
     return MLT_ERR_SYSTEM;
 }
 

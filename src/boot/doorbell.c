@@ -33,8 +33,8 @@ mlt_status mlt_doorbell_new(mlt_job_worker *worker, int *fd, char *why, size_t w
         atomic_store_explicit(&worker->doorbell, doorbell, memory_order_release);
         return MLT_OK;
     }
-    snprintf(why, why_size, "no socket by which others can wake a worker (%s)", strerror(errno));
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size,
+                    "no socket by which others can wake a worker (%s)", strerror(errno));
 }
 
 // The socket that this process rings from, made by the first ring: the number of its file, and

@@ -8,8 +8,6 @@
 // user of the host can list it (/proc/net/unix), and wake the worker in vain.
 #pragma once
 
-#include <stdint.h>
-
 #include "base/status.h"
 #include "boot/job.h"
 

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "boot/doorbell.h"
 #include "boot/recorder.h"
+#include "os/fd.h"
 #include "os/file.h"
 #include "os/jitter.h"
 #include "os/memory.h"
@@ -106,23 +107,20 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
         all += plan->workers_of_proc[p];
         ranks += (uint64_t)plan->workers_of_proc[p] * plan->ranks_a_worker[p] + larger(plan, p);
     }
-    if (workers == 0 || workers > MLT_JOB_MAX_WORKERS) {
-        snprintf(why, why_size, "%llu workers were asked for, but a job has 1 to %d of them%s%s",
-                 (unsigned long long)workers, MLT_JOB_MAX_WORKERS,
-                 plan->host_of_proc ? " on a host" : "",
-                 workers ? "; -nfg puts many ranks into each" : "");
-        return MLT_ERR_INVALID;
-    }
-    if (all > MLT_JOB_MAX_ALL_WORKERS) {
-        snprintf(why, why_size, "%llu workers were asked for, but a job has at most %d of them",
-                 (unsigned long long)all, MLT_JOB_MAX_ALL_WORKERS);
-        return MLT_ERR_INVALID;
-    }
-    if (ranks == 0 || ranks > INT32_MAX) {
-        snprintf(why, why_size, "%llu ranks were asked for, but a job has 1 to %d of them",
-                 (unsigned long long)ranks, INT32_MAX);
-        return MLT_ERR_INVALID;
-    }
+    if (workers == 0 || workers > MLT_JOB_MAX_WORKERS)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "%llu workers were asked for, but a job has 1 to %d of them%s%s",
+                        (unsigned long long)workers, MLT_JOB_MAX_WORKERS,
+                        plan->host_of_proc ? " on a host" : "",
+                        workers ? "; -nfg puts many ranks into each" : "");
+    if (all > MLT_JOB_MAX_ALL_WORKERS)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "%llu workers were asked for, but a job has at most %d of them",
+                        (unsigned long long)all, MLT_JOB_MAX_ALL_WORKERS);
+    if (ranks == 0 || ranks > INT32_MAX)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "%llu ranks were asked for, but a job has 1 to %d of them",
+                        (unsigned long long)ranks, INT32_MAX);
     *job = (mlt_job){.magic = MLT_JOB_MAGIC,
                      .version = MLT_JOB_VERSION,
                      .hosts = plan->host_of_proc ? plan->hosts : 1,
@@ -199,24 +197,20 @@ mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *w
         job = mlt_os_map(head.bytes);
     }
     if (!job) {
-        snprintf(why, why_size,
-                 "no shared memory of %llu MiB for %u workers (%s); fewer workers need less, and "
-                 "`ulimit -%c` may set a limit",
-                 (unsigned long long)(head.bytes >> 20) + 1, head.workers, strerror(errno),
-                 errno == EFBIG ? 'f' : 'v');
-        if (*fd >= 0)
-            close(*fd);
-        *fd = -1;
-        return MLT_ERR_NO_MEMORY;
+        mlt_os_close_once(fd);
+        return mlt_fail(
+            MLT_ERR_NO_MEMORY, why, why_size,
+            "no shared memory of %llu MiB for %u workers (%s); fewer workers need less, and "
+            "`ulimit -%c` may set a limit",
+            (unsigned long long)(head.bytes >> 20) + 1, head.workers, strerror(errno),
+            errno == EFBIG ? 'f' : 'v');
     }
     memcpy(job, &head, sizeof head);
     if (!fill_in(plan, job)) {
-        snprintf(why, why_size, MLT_NO_ROOM "the numbers of %u hosts", head.hosts);
         mlt_job_close(job);
-        if (*fd >= 0)
-            close(*fd);
-        *fd = -1;
-        return MLT_ERR_NO_MEMORY;
+        mlt_os_close_once(fd);
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "the numbers of %u hosts",
+                        head.hosts);
     }
     *out = job;
     return MLT_OK;
@@ -243,35 +237,29 @@ mlt_status mlt_job_open(int fd, mlt_job **out, char *why, size_t why_size)
     size_t moved;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) ||
         mlt_os_file_read(fd, &head, sizeof head, 0, &moved) != 0 || moved != sizeof head ||
-        head.magic != MLT_JOB_MAGIC) {
-        snprintf(why, why_size, "descriptor %d holds no job of Millet's mpirun", fd);
-        return MLT_ERR_NOT_FOUND;
-    }
-    if (head.version != MLT_JOB_VERSION) {
-        snprintf(why, why_size,
-                 "mpirun speaks version %u and this program's library version %d; use the mpirun "
-                 "of the Millet that the program runs with",
-                 head.version, MLT_JOB_VERSION);
-        return MLT_ERR_UNSUPPORTED;
-    }
-    if (head.bytes != (uint64_t)about.st_size) {
-        snprintf(why, why_size, "the job's segment has %lld bytes instead of %llu",
-                 (long long)about.st_size, (unsigned long long)head.bytes);
-        return MLT_ERR_INVALID;
-    }
-    if (!is_sound(&head)) {
-        snprintf(why, why_size,
-                 "the job's segment is damaged: a process of the job wrote into its head");
-        return MLT_ERR_INVALID;
-    }
+        head.magic != MLT_JOB_MAGIC)
+        return mlt_fail(MLT_ERR_NOT_FOUND, why, why_size,
+                        "descriptor %d holds no job of Millet's mpirun", fd);
+    if (head.version != MLT_JOB_VERSION)
+        return mlt_fail(
+            MLT_ERR_UNSUPPORTED, why, why_size,
+            "mpirun speaks version %u and this program's library version %d; use the mpirun "
+            "of the Millet that the program runs with",
+            head.version, MLT_JOB_VERSION);
+    if (head.bytes != (uint64_t)about.st_size)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "the job's segment has %lld bytes instead of %llu",
+                        (long long)about.st_size, (unsigned long long)head.bytes);
+    if (!is_sound(&head))
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "the job's segment is damaged: a process of the job wrote into its head");
     mlt_job *job = mlt_os_map_fd(fd, head.bytes);
-    if (!job) {
-        snprintf(why, why_size,
-                 "the job's shared memory of %llu MiB cannot be mapped (%s); `ulimit -v` may set a "
-                 "limit",
-                 (unsigned long long)(head.bytes >> 20) + 1, strerror(errno));
-        return MLT_ERR_NO_MEMORY;
-    }
+    if (!job)
+        return mlt_fail(
+            MLT_ERR_NO_MEMORY, why, why_size,
+            "the job's shared memory of %llu MiB cannot be mapped (%s); `ulimit -v` may set a "
+            "limit",
+            (unsigned long long)(head.bytes >> 20) + 1, strerror(errno));
     *out = job;
     return MLT_OK;
 }

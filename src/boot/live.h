@@ -8,7 +8,6 @@
 // it reads may change meanwhile: it is a sample, and each number is checked before it is used.
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/list.h"

@@ -54,8 +54,7 @@ mlt_status mlt_rpc_say(int fd, mlt_rpc_type type, const void *body, size_t lengt
 
 static void take_descriptor(mlt_rpc_in *in, int fd)
 {
-    if (in->fd >= 0)
-        mlt_os_close(in->fd);
+    mlt_os_close(in->fd);
     in->fd = fd;
 }
 

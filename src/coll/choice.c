@@ -2,7 +2,6 @@
 #include "coll/choice.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,9 +117,8 @@ bool mlt_coll_rule_takes(const mlt_coll_rule *rule, const mlt_coll_alg *alg, cha
                                                            : NULL;
     if (!lost)
         return true;
-    snprintf(why, why_size, "%s.%s takes no %s", mlt_collective_names[alg->collective], alg->name,
-             lost);
-    return false;
+    return mlt_deny(why, why_size, "%s.%s takes no %s", mlt_collective_names[alg->collective],
+                    alg->name, lost);
 }
 
 // ---- one choice
@@ -160,22 +158,21 @@ static bool parameter(const char *word, size_t length, mlt_coll_rule *out, char 
     if (which == 4) {
         char nearest[200];
         mlt_coll_nearest(word, name, names, 4, nearest, sizeof nearest);
-        snprintf(why, why_size, "there is no parameter '%.*s'%s", quoted(name), word, nearest);
-        return false;
+        return mlt_deny(why, why_size, "there is no parameter '%.*s'%s", quoted(name), word,
+                        nearest);
     }
     if (which == 3 && !has_value) {
         out->flat = true;
         return true;
     }
     if (which == 3 || !has_value || !mlt_coll_size(word + name + 1, length - name - 1, &value) ||
-        !value || (which && value > MOST_RADIX)) {
-        snprintf(why, why_size, "'%.*s' is no parameter; they are written %s", quoted(length), word,
-                 which == 0   ? "segment=8192"
-                 : which == 1 ? "radix=4"
-                 : which == 2 ? "window=8"
-                              : "flat");
-        return false;
-    }
+        !value || (which && value > MOST_RADIX))
+        return mlt_deny(why, why_size, "'%.*s' is no parameter; they are written %s",
+                        quoted(length), word,
+                        which == 0   ? "segment=8192"
+                        : which == 1 ? "radix=4"
+                        : which == 2 ? "window=8"
+                                     : "flat");
     if (which == 0)
         out->segment = value;
     else
@@ -205,10 +202,9 @@ static mlt_status parse(const char *text, size_t length, mlt_collective collecti
             return MLT_ERR_INVALID;
         at += n + 1;
     }
-    if (!alg) {
-        snprintf(why, why_size, "no algorithm is named for %s", mlt_collective_names[collective]);
-        return MLT_ERR_INVALID;
-    }
+    if (!alg)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "no algorithm is named for %s",
+                        mlt_collective_names[collective]);
     out->alg = alg->name;
     return mlt_coll_rule_takes(out, alg, why, why_size) ? MLT_OK : MLT_ERR_INVALID;
 }
@@ -227,12 +223,11 @@ static mlt_status force(const char *item, size_t length, const mlt_coll_rulebook
                         size_t why_size)
 {
     const char *equals = memchr(item, '=', length);
-    if (!equals) {
-        snprintf(why, why_size,
-                 "'%.*s' should be COLLECTIVE=ALGORITHM, such as allreduce=ring:segment=8192",
-                 quoted(length), item);
-        return MLT_ERR_INVALID;
-    }
+    if (!equals)
+        return mlt_fail(
+            MLT_ERR_INVALID, why, why_size,
+            "'%.*s' should be COLLECTIVE=ALGORITHM, such as allreduce=ring:segment=8192",
+            quoted(length), item);
     size_t name = (size_t)(equals - item);
     mlt_collective collective = mlt_collective_named(item, name);
     if (collective == MLT_COLLECTIVES) {
@@ -240,10 +235,9 @@ static mlt_status force(const char *item, size_t length, const mlt_coll_rulebook
         return MLT_ERR_INVALID;
     }
     for (size_t i = 0; i < count; i++)
-        if (before[i].collective == collective) {
-            snprintf(why, why_size, "%s comes twice", mlt_collective_names[collective]);
-            return MLT_ERR_INVALID;
-        }
+        if (before[i].collective == collective)
+            return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s comes twice",
+                            mlt_collective_names[collective]);
     mlt_status status =
         parse(equals + 1, length - name - 1, collective, rulebook, out, why, why_size);
     out->by = "forced";

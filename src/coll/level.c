@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/log.h"
-
 // A worker's operands are combined in pieces that stay in the cache while all of them pass.
 enum { TILE = 16384 };
 

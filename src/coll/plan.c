@@ -150,9 +150,7 @@ void mlt_plans_forget(mlt_plans *plans)
 {
     plans->generation++;
     memset(plans->recent, 0, sizeof plans->recent);
-    for (mlt_list_node *l = plans->all.next, *next; l != &plans->all; l = next) {
-        next = l->next;
-        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
+    MLT_LIST_EACH_SAFE(mlt_plan, plan, &plans->all, link) {
         plan->stale = true;
         if (!plan->busy)
             plan_free(plans, plan);
@@ -554,8 +552,8 @@ static bool differs(mlt_run *run, const mlt_req *req)
 
 static bool is_active(const mlt_plans *plans, uint32_t number)
 {
-    for (const mlt_list_node *l = plans->active[0].next; l != &plans->active[0]; l = l->next)
-        if ((uint32_t)mlt_container_of(l, mlt_instance, active)->number % MLT_RUN_NUMBERS == number)
+    MLT_LIST_EACH(const mlt_instance, i, &plans->active[0], active)
+        if ((uint32_t)i->number % MLT_RUN_NUMBERS == number)
             return true;
     return false;
 }
@@ -645,9 +643,7 @@ static MLT_COLD void look_for_strays(mlt_instance *i)
     mlt_rank *rank = team->ordinary.rank;
     mlt_list_node *all = &rank->unexpected.all;
     uint32_t last = (uint32_t)i->number, age;
-    for (mlt_list_node *l = all->next, *next; l != all; l = next) {
-        mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
-        next = l->next;
+    MLT_LIST_EACH_SAFE(mlt_msg, msg, all, all) {
         if (!is_stray(team, last, msg, &age) || is_ahead(all, msg))
             continue;
         tell_stray(i, msg, last - age);
@@ -814,8 +810,7 @@ static void start_held(mlt_work *work)
 {
     mlt_plans *plans = mlt_container_of(work, mlt_plans, work);
     plans->queued = false;
-    while (!mlt_list_empty(&plans->held)) {
-        mlt_instance *i = mlt_container_of(plans->held.next, mlt_instance, active);
+    for (mlt_instance *i; (i = MLT_LIST_FIRST(&plans->held, mlt_instance, active));) {
         if (!may_start(plans, i))
             return;
         mlt_list_remove(&i->active);
@@ -860,9 +855,7 @@ int32_t mlt_plans_awaits(const mlt_plans *plans, uint64_t number, bool fixed)
 {
     enum { SEEN = 16 };
     const mlt_req *reqs[SEEN];
-    const mlt_list_node *all = &plans->active[fixed];
-    for (const mlt_list_node *l = all->next; l != all; l = l->next) {
-        const mlt_instance *i = mlt_container_of(l, mlt_instance, active);
+    MLT_LIST_EACH(const mlt_instance, i, &plans->active[fixed], active) {
         if (i->number != number)
             continue;
         uint32_t n = mlt_run_frontier(i->run, reqs, SEEN);
@@ -889,8 +882,8 @@ void mlt_plans_init(mlt_plans *plans)
 
 bool mlt_plans_are_idle(const mlt_plans *plans)
 {
-    for (const mlt_list_node *l = plans->all.next; l != &plans->all; l = l->next)
-        if (mlt_container_of(l, const mlt_plan, link)->busy)
+    MLT_LIST_EACH(const mlt_plan, plan, &plans->all, link)
+        if (plan->busy)
             return false;
     return true;
 }

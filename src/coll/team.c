@@ -216,8 +216,7 @@ void mlt_team_rename(mlt_team *t, const char *name)
 
 void mlt_team_tell(mlt_team *t)
 {
-    for (mlt_list_node *l = t->plans.all.next; l != &t->plans.all; l = l->next) {
-        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
+    MLT_LIST_EACH(mlt_plan, plan, &t->plans.all, link) {
         mlt_ledger_note_plan(t->ledger, t, plan);
         plan->runs = 0;
     }
@@ -229,8 +228,8 @@ bool mlt_team_is_idle(const mlt_team *t)
     for (uint64_t i = 0; t->ring && i <= t->mask; i++)
         if (t->ring[i])
             return false;
-    for (const mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
-        if (mlt_container_of(l, const mlt_team_call, link)->came)
+    MLT_LIST_EACH(const mlt_team_call, c, &t->fixed_calls, link)
+        if (c->came)
             return false;
     return mlt_plans_are_idle(&t->plans);
 }
@@ -240,10 +239,8 @@ void mlt_team_free(mlt_team *t)
     if (!t)
         return;
     mlt_assert(mlt_team_is_idle(t));
-    for (mlt_list_node *l = t->fixed_calls.next, *next; l != &t->fixed_calls; l = next) {
-        next = l->next;
-        mlt_os_apart_free(mlt_container_of(l, mlt_team_call, link));
-    }
+    MLT_LIST_EACH_SAFE(mlt_team_call, c, &t->fixed_calls, link)
+        mlt_os_apart_free(c);
     if (t->calls) {
         pool_trim(t->calls, 1); // for the teams that stay, however many there were at a time
         pool_drop(t->worker, t->calls);
@@ -318,11 +315,9 @@ static inline __attribute__((always_inline)) mlt_team_call *open_ordinary(mlt_te
 
 static MLT_COLD mlt_team_call *open_fixed(mlt_team *t, uint64_t number)
 {
-    for (mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
-        mlt_team_call *c = mlt_container_of(l, mlt_team_call, link);
+    MLT_LIST_EACH(mlt_team_call, c, &t->fixed_calls, link)
         if (c->number == number)
             return c;
-    }
     mlt_team_call *c = call_take(t);
     c->number = number;
     c->fixed = true;
@@ -332,8 +327,7 @@ static MLT_COLD mlt_team_call *open_fixed(mlt_team *t, uint64_t number)
 
 void mlt_team_forget(mlt_team *t, uint64_t number)
 {
-    for (mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
-        mlt_team_call *c = mlt_container_of(l, mlt_team_call, link);
+    MLT_LIST_EACH(mlt_team_call, c, &t->fixed_calls, link) {
         if (c->number != number)
             continue;
         mlt_list_remove(&c->link);
@@ -348,9 +342,9 @@ static const mlt_team_call *find_call(const mlt_team *t, uint64_t number, bool f
         const mlt_team_call *c = t->ring[number & t->mask];
         return c && c->number == number ? c : NULL;
     }
-    for (const mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
-        if (mlt_container_of(l, mlt_team_call, link)->number == number)
-            return mlt_container_of(l, mlt_team_call, link);
+    MLT_LIST_EACH(const mlt_team_call, c, &t->fixed_calls, link)
+        if (c->number == number)
+            return c;
     return NULL;
 }
 

@@ -65,14 +65,11 @@ void mlt_barrier_withdraw(csp_barrier *barrier, mlt_offer *offer)
 static bool all_open(csp_barrier *barrier)
 {
     bool open = true;
-    for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
-        next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &barrier->waiting, node)
         if (offer->alt->chosen != MLT_ALT_OPEN)
             mlt_barrier_withdraw(barrier, offer);
         else if (offer->alt->promised)
             open = false;
-    }
     return open;
 }
 
@@ -84,9 +81,7 @@ static bool is_complete(csp_barrier *barrier, size_t others)
 
 static void complete(csp_barrier *barrier, const mlt_offer *self)
 {
-    for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
-        next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &barrier->waiting, node) {
         mlt_barrier_withdraw(barrier, offer);
         if (offer != self)
             mlt_alt_settle(barrier->csp, offer->alt, offer->index, CSP_OK);
@@ -118,9 +113,8 @@ MLT_EXPORT void csp_barrier_free(csp_barrier *barrier)
 
 void mlt_barriers_end(mlt_csp *csp)
 {
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&csp->barriers)))
-        free(mlt_container_of(l, csp_barrier, all));
+    MLT_LIST_DRAIN(csp_barrier, barrier, &csp->barriers, all)
+        free(barrier);
 }
 
 MLT_EXPORT void csp_barrier_enroll(csp_barrier *barrier, size_t more)

@@ -143,8 +143,8 @@ MLT_EXPORT void csp_chan_free(csp_chan *chan)
     if (chan->net)
         mlt_chan_forget(chan);
     for (int side = 0; side < 2; side++)
-        for (mlt_list_node *l = chan->offers[side].next; l != &chan->offers[side]; l = l->next)
-            if (mlt_container_of(l, mlt_offer, node)->alt->chosen == MLT_ALT_OPEN)
+        MLT_LIST_EACH(mlt_offer, offer, &chan->offers[side], node)
+            if (offer->alt->chosen == MLT_ALT_OPEN)
                 mlt_csp_fault("csp_chan_free", "a process waits at %s",
                               mlt_chan_name(chan, name, sizeof name));
     // Offers of settled alternations are taken out here, as their process would do.
@@ -177,9 +177,7 @@ mlt_live_queues mlt_chans_shown(const mlt_csp *csp)
 
 void mlt_chans_end(mlt_csp *csp)
 {
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&csp->chans))) {
-        csp_chan *chan = mlt_container_of(l, csp_chan, all);
+    MLT_LIST_DRAIN(csp_chan, chan, &csp->chans, all) {
         free(chan->buffer);
         free(chan);
     }
@@ -224,13 +222,10 @@ csp_status mlt_chan_status(const csp_chan *chan)
 // Takes out what was settled elsewhere.
 static mlt_offer *csp_chan_find(csp_chan *chan, bool writes, const mlt_alt *self)
 {
-    mlt_list_node *queue = &chan->offers[writes];
-    for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
-        next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[writes], node) {
         const mlt_alt *alt = offer->alt;
         if (alt->chosen != MLT_ALT_OPEN)
-            mlt_list_remove(l);
+            mlt_list_remove(&offer->node);
         else if (alt == self || alt->promised)
             continue;
         else
@@ -450,15 +445,12 @@ static void settle_all(csp_chan *chan)
 {
     csp_status status = mlt_chan_status(chan);
     for (int side = 0; side < 2; side++)
-        for (mlt_list_node *l = chan->offers[side].next, *next; l != &chan->offers[side];
-             l = next) {
-            next = l->next;
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+        MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[side], node) {
             mlt_alt *alt = offer->alt;
             // One that has promised looks again if the promise is void.
             if (alt->chosen == MLT_ALT_OPEN && alt->promised)
                 continue;
-            mlt_list_remove(l);
+            mlt_list_remove(&offer->node);
             if (alt->chosen == MLT_ALT_OPEN)
                 mlt_alt_settle(chan->csp, alt, offer->index, status);
         }

@@ -2,7 +2,6 @@
 // What a trace hears of processes and channels (base/event.h).
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/event.h"

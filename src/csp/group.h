@@ -16,7 +16,6 @@
 
 #include <millet/csp.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/list.h"

@@ -262,9 +262,9 @@ static uint32_t group_found_hash_of(const char *name)
 static founding *founding_of(mlt_csp *csp, uint64_t number, const char *name)
 {
     struct mlt_csp_groups *g = csp->groups;
-    for (mlt_list_node *l = g->foundings.next; l != &g->foundings; l = l->next)
-        if (mlt_container_of(l, founding, node)->number == number)
-            return mlt_container_of(l, founding, node);
+    MLT_LIST_EACH(founding, f, &g->foundings, node)
+        if (f->number == number)
+            return f;
     founding *f = mlt_take(1, sizeof *f);
     f->number = number;
     f->name = name;
@@ -445,8 +445,7 @@ void mlt_csp_groups_end(mlt_csp *csp)
     if (!g)
         return;
     bool busy = !mlt_list_empty(&g->foundings) || (g->workers && !mlt_team_is_idle(g->workers));
-    for (mlt_list_node *l = g->bodies.next; l != &g->bodies; l = l->next) {
-        const mlt_csp_body *body = mlt_container_of(l, mlt_csp_body, node);
+    MLT_LIST_EACH(const mlt_csp_body, body, &g->bodies, node) {
         if (body->team && g->ledger.choices)
             mlt_team_tell(body->team);
         busy = busy || (body->team && !mlt_team_is_idle(body->team));
@@ -455,10 +454,10 @@ void mlt_csp_groups_end(mlt_csp *csp)
     csp->groups = NULL;
     if (busy)
         return; // processes that nobody waited for are inside
-    while (!mlt_list_empty(&g->views))
-        view_free(mlt_container_of(g->views.next, csp_group, node));
-    while (!mlt_list_empty(&g->bodies))
-        body_free(mlt_container_of(g->bodies.next, mlt_csp_body, node));
+    MLT_LIST_DRAIN(csp_group, group, &g->views, node)
+        view_free(group);
+    MLT_LIST_DRAIN(mlt_csp_body, body, &g->bodies, node)
+        body_free(body);
     mlt_team_free(g->workers);
     mlt_ledger_fini(&g->ledger);
     free(g->forced);

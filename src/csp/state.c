@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "csp/state.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/upcalls.h"
 #include "boot/ctl.h"
 #include "csp/barrier.h"
@@ -49,10 +49,7 @@ const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, ch
 _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
 {
     char text[STATE_MESSAGE], message[2 * STATE_MESSAGE], name[STATE_MESSAGE / 4];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     const mlt_csp *csp = mlt_csp_self;
     const mlt_fiber *me = csp ? csp->sched->current : NULL;
     if (me && me->pool)
@@ -67,19 +64,13 @@ _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
 
 bool mlt_csp_why(mlt_csp *csp, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(csp->why, sizeof csp->why, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(csp->why, sizeof csp->why, format);
     return false;
 }
 
 csp_status mlt_csp_refuse(mlt_csp *csp, csp_status status, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(csp->why, sizeof csp->why, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(csp->why, sizeof csp->why, format);
     return status;
 }
 

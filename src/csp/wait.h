@@ -2,7 +2,6 @@
 // What a process waits for, for reports: mlt_wait.csp of a wait of kind MLT_WAIT_CSP.
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/event.h"

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "arch/arch.h"

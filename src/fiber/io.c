@@ -75,8 +75,7 @@ void mlt_io_free(mlt_sched *sched)
     if (!io)
         return;
     sched->io = NULL;
-    if (io->epoll >= 0)
-        mlt_os_close(io->epoll);
+    mlt_os_close(io->epoll);
     free(io->heap);
     free(io->files);
     free(io);

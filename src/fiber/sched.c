@@ -148,10 +148,8 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
         return MLT_ERR_INVALID;
     _Static_assert(_Alignof(mlt_sched) <= 64, "as apart memory is aligned");
     mlt_sched *sched = mlt_os_apart_try(sizeof *sched);
-    if (!sched) {
-        snprintf(why, why_size, MLT_NO_ROOM "a scheduler");
-        return MLT_ERR_NO_MEMORY;
-    }
+    if (!sched)
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "a scheduler");
     sched->policy = policy;
     sched->direct = policy->direct;
     sched->policy_argument = argument;
@@ -226,13 +224,11 @@ static mlt_status pool_reserve(mlt_fiber_pool *pool, size_t stack_size, char *wh
 mlt_status mlt_fiber_pool_open(mlt_sched *sched, char *why, size_t why_size)
 {
     mlt_assert(!sched->pool);
-    if (sched->gate) {
-        snprintf(
-            why, why_size,
+    if (sched->gate)
+        return mlt_fail(
+            MLT_ERR_UNSUPPORTED, why, why_size,
             "processes and channels cannot be used in a rank that has MPI_THREAD_MULTIPLE: its "
             "threads and its processes would wait for each other");
-        return MLT_ERR_UNSUPPORTED;
-    }
     mlt_fiber_pool *pool = mlt_os_apart_try(sizeof *pool);
     snprintf(why, why_size, MLT_NO_ROOM "processes");
     if (!pool)

@@ -110,11 +110,10 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
         process_fibers = count;
     stacks->protect_limit = share(PROTECT_MAX, count, process_fibers);
     uint32_t wide = share(MLT_STACK_WIDE_MOST, count, process_fibers);
-    if (asked && asked < MLT_STACK_MIN) {
-        snprintf(why, why_size, "a stack of %zu bytes is too small: at least %d KiB are needed",
-                 asked, MLT_STACK_MIN / 1024);
-        return MLT_ERR_INVALID;
-    }
+    if (asked && asked < MLT_STACK_MIN)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "a stack of %zu bytes is too small: at least %d KiB are needed", asked,
+                        MLT_STACK_MIN / 1024);
     size_t size = asked;
     if (!asked)
         size = mlt_stack_size_for(process_fibers);
@@ -125,22 +124,20 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
     while (!reserve(stacks, size, wide) && !reserve(stacks, size, 0) && !asked &&
            size / 2 >= 64 * 1024)
         size = round_up(size / 2, page);
-    if (!stacks->area) {
-        snprintf(
-            why, why_size,
+    if (!stacks->area)
+        return mlt_fail(
+            MLT_ERR_NO_MEMORY, why, why_size,
             "the system refuses address space for %u stacks of %zu KiB; fewer ranks, a smaller "
             "--stack-size, or a higher 'ulimit -v' would help",
             count, size / 1024);
-        return MLT_ERR_NO_MEMORY;
-    }
     if (guard == MLT_STACK_GUARD_CANARY)
         stacks->bare_from = stacks->area;
     (void)madvise(stacks->area, stacks->area_bytes, MADV_DONTDUMP); // or core files are large
     stacks->owner = mlt_os_map(count * sizeof *stacks->owner);
     if (!stacks->owner) {
         mlt_stacks_fini(stacks);
-        snprintf(why, why_size, MLT_NO_ROOM "the table of %u stacks", count);
-        return MLT_ERR_NO_MEMORY;
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "the table of %u stacks",
+                        count);
     }
     if (mlt_sanitize_valgrind())
         stacks->valgrind = mlt_os_map(count * sizeof *stacks->valgrind);

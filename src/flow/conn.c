@@ -338,8 +338,7 @@ static void credit_came(mlt_flow_conn *conn, const mlt_packet *packet)
     if (n == 0 || n > conn->cap - conn->credits)
         bad_packet(conn->program, conn->route, conn->line, "that gives back more than there was");
     conn->credits += n;
-    while (!mlt_list_empty(&conn->waiting)) {
-        waiter *w = mlt_container_of(conn->waiting.next, waiter, node);
+    for (waiter *w; (w = MLT_LIST_FIRST(&conn->waiting, waiter, node));) {
         if (w->cost > conn->credits)
             break;
         mlt_list_remove(&w->node);
@@ -354,8 +353,8 @@ static void closed_came(mlt_flow_conn *conn)
     if (conn->closed)
         bad_packet(conn->program, conn->route, conn->line, "that closes it again");
     conn->closed = true;
-    for (mlt_list_node *l = conn->waiting.next; l != &conn->waiting; l = l->next)
-        mlt_fiber_wake(conn->program->csp->sched, mlt_container_of(l, waiter, node)->fiber);
+    MLT_LIST_EACH(waiter, w, &conn->waiting, node)
+        mlt_fiber_wake(conn->program->csp->sched, w->fiber);
     one_less(conn->program->conns);
 }
 
@@ -407,8 +406,7 @@ static inline void push(arrival *a, mlt_flow_element *e)
 static void advance(arrival *a)
 {
     struct mlt_flow_conns *conns = a->program->conns;
-    while (!mlt_list_empty(&a->moving)) {
-        record *r = mlt_container_of(a->moving.next, record, node);
+    for (record *r; (r = MLT_LIST_FIRST(&a->moving, record, node));) {
         if (!r->here)
             return;
         mlt_flow_element *e = r->e;

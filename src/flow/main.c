@@ -11,7 +11,6 @@
 #include <millet/csp.h>
 #include <millet/flow.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,10 +58,7 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
 {
     (void)mlt_flow_come_back();
     char text[SENTENCE], sentence[2 * SENTENCE], kind[SENTENCE / 8];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     const mlt_flow_program *p = who->program;
     const mlt_flow_task *task = &p->lowered->tasks[who->task];
     snprintf(kind, sizeof kind, who->module ? "module %s, instance" : "%s",
@@ -78,10 +74,7 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
 MLT_EXPORT void flow_self_fail(const flow_self *self, const char *format, ...)
 {
     char text[SENTENCE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     mlt_flow_fault(self->instance, "%s", text);
 }
 
@@ -120,8 +113,8 @@ static void take_given(arguments *a, const char *text)
     }
     char *name = mlt_take((size_t)(value - text) + 1, 1);
     memcpy(name, text, (size_t)(value - text));
-    MLT_ARRAY_WANT(a->given, a->given_count + 1, a->given_room);
-    a->given[a->given_count++] = (mlt_flow_given){.name = name, .value = number};
+    *MLT_ARRAY_ADD(a->given, a->given_count, a->given_room) =
+        (mlt_flow_given){.name = name, .value = number};
 }
 
 static void read_arguments(arguments *a, int argc, char **argv)
@@ -443,8 +436,7 @@ static void duplicate_stdin(int32_t has)
                     "there: NAME @ %d;",
                     csp_node(), (int)has, strerror(errno), (int)has);
     }
-    if (fd >= 0)
-        mlt_os_close(fd);
+    mlt_os_close(fd);
     pthread_mutex_unlock(&lock);
 }
 

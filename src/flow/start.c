@@ -26,11 +26,6 @@ static const flow_module *module_of(const mlt_flow_program *p, uint32_t task)
     return t->kind == MLT_FLOW_MODULE ? mlt_flow_vector_of(p->graph, t->node)->module : NULL;
 }
 
-static uint32_t lines_of(const uint32_t *first, uint32_t task)
-{
-    return first[task + 1] - first[task];
-}
-
 // ---- instances
 
 static void make_queues(flow_instance *instance, mlt_flow_arena *memory)
@@ -75,8 +70,8 @@ static void make_instance(mlt_flow_program *p, flow_instance *instance, uint32_t
     *instance = (flow_instance){.program = p, .task = task, .module = m};
     mlt_flow_task_name(l, task, name, sizeof name);
     instance->name = mlt_flow_arena_text(memory, name, strlen(name));
-    instance->ins = m ? (uint32_t)m->queue_count : lines_of(l->in.first, task);
-    instance->outs = m ? (uint32_t)m->queue_count : lines_of(l->out.first, task);
+    instance->ins = m ? (uint32_t)m->queue_count : mlt_flow_index_count(l->in.first, task);
+    instance->outs = m ? (uint32_t)m->queue_count : mlt_flow_index_count(l->out.first, task);
     instance->in = mlt_flow_arena_take(memory, instance->ins * sizeof *instance->in);
     instance->out = mlt_flow_arena_take(memory, instance->outs * sizeof *instance->out);
     for (uint32_t i = 0; i < instance->ins; i++)
@@ -162,7 +157,8 @@ static void add_line(const mlt_flow_program *p, lines_in *to, const mlt_flow_lin
 static void make_inlets(mlt_flow_program *p, flow_instance *instance, lines_in *lines)
 {
     const mlt_flow_lowered *l = p->lowered;
-    uint32_t first = l->in.first[instance->task], count = lines_of(l->in.first, instance->task);
+    uint32_t first = l->in.first[instance->task],
+             count = mlt_flow_index_count(l->in.first, instance->task);
     memset(lines, 0, instance->ins * sizeof *lines);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = l->in.list[first + i];
@@ -187,7 +183,8 @@ static void make_inlets(mlt_flow_program *p, flow_instance *instance, lines_in *
 static void make_outlets(mlt_flow_program *p, flow_instance *instance)
 {
     const mlt_flow_lowered *l = p->lowered;
-    uint32_t first = l->out.first[instance->task], count = lines_of(l->out.first, instance->task);
+    uint32_t first = l->out.first[instance->task],
+             count = mlt_flow_index_count(l->out.first, instance->task);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = l->out.list[first + i];
         uint32_t at = instance->module ? l->lines[number].out : i;

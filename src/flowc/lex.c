@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/character.h"

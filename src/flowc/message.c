@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages about a file, in the order in which they were said.
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "flowc/ast.h"
 
 void mlt_flow_say(mlt_flow_messages *to, int line, int column, mlt_flow_severity severity,
@@ -14,10 +14,7 @@ void mlt_flow_say(mlt_flow_messages *to, int line, int column, mlt_flow_severity
     message->line = line;
     message->column = column;
     message->warning = severity == MLT_FLOW_WARNING;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message->text, sizeof message->text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(message->text, sizeof message->text, format);
     if (to->last)
         to->last->next = message;
     else

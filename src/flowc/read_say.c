@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reader's tokens, and its messages with their places.
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/character.h"
+#include "base/text.h"
 #include "base/word.h"
 #include "flowc/read_int.h"
 
@@ -38,10 +38,7 @@ static void say(mlt_flow_reader *r, int line, const char *at, const char *text)
 bool mlt_flow_read_fail(mlt_flow_reader *r, const mlt_flow_token *at, const char *format, ...)
 {
     char text[sizeof r->messages->first->text];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     say(r, at->line, at->at, text);
     return false;
 }

@@ -24,8 +24,7 @@ const mlt_flow_override *mlt_flow_override_of(const mlt_flow_override *list, siz
 
 void mlt_sema_names_add(mlt_sema_names *names, const char *name)
 {
-    MLT_ARRAY_WANT(names->name, names->count + 1, names->room);
-    names->name[names->count++] = name;
+    *MLT_ARRAY_ADD(names->name, names->count, names->room) = name;
 }
 
 mlt_sema_hint mlt_sema_hint_of(mlt_sema_names *names, const char *asked)

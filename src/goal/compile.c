@@ -586,8 +586,8 @@ static inline uint64_t act_bytes(int kind, uint32_t ends, uint32_t starts)
 
 static mlt_status too_large(const compile_work *w, char *why, size_t why_size)
 {
-    return mlt_text_wrong(
-        why, why_size,
+    return mlt_fail(
+        MLT_ERR_INVALID, why, why_size,
         "the schedule of rank %u, of %u actions, takes 4 GiB or more; offsets of 32 bits "
         "reach less",
         w->number, w->rank->count);

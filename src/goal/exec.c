@@ -512,21 +512,17 @@ static bool look_at_exec(const mlt_goal_sched *sched, const mlt_act *act, uint32
     need_nowhere(&n->out, e->buf[1], e->size[1]);
     if (kind == MLT_GOAL_EXEC || kind == MLT_GOAL_RECV_EXEC)
         return true;
-    if (e->size[0] > n->most || e->size[1] > n->most) {
-        snprintf(why, why_size,
-                 "action %u of rank %u gives a user's function %" PRIu64
-                 " bytes, but sizes are at most %" PRIu64 " there",
-                 number, sched->rank, e->size[e->size[0] <= n->most], n->most);
-        return false;
-    }
+    if (e->size[0] > n->most || e->size[1] > n->most)
+        return mlt_deny(why, why_size,
+                        "action %u of rank %u gives a user's function %" PRIu64
+                        " bytes, but sizes are at most %" PRIu64 " there",
+                        number, sched->rank, e->size[e->size[0] <= n->most], n->most);
     bool reversed = e->flags & MLT_GOAL_REVERSED;
-    if (reversed && e->size[0] != e->size[1]) {
-        snprintf(why, why_size,
-                 "action %u of rank %u gives a user's function reversed operands of %" PRIu64
-                 " and %" PRIu64 " bytes, but both should have the same size",
-                 number, sched->rank, e->size[0], e->size[1]);
-        return false;
-    }
+    if (reversed && e->size[0] != e->size[1])
+        return mlt_deny(why, why_size,
+                        "action %u of rank %u gives a user's function reversed operands of %" PRIu64
+                        " and %" PRIu64 " bytes, but both should have the same size",
+                        number, sched->rank, e->size[0], e->size[1]);
     if (e->size[0] > n->result[reversed])
         n->result[reversed] = e->size[0];
     return true;

@@ -344,15 +344,15 @@ mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why, si
             const char *fault = action_fault(program, rank, &rank->actions[a]);
             if (!fault)
                 continue;
-            return mlt_text_wrong(why, why_size, "action %u of rank %u is not valid: %s", a, r,
-                                  fault);
+            return mlt_fail(MLT_ERR_INVALID, why, why_size, "action %u of rank %u is not valid: %s",
+                            a, r, fault);
         }
         for (uint32_t d = 0; d < rank->deps_count; d++) {
             uint32_t on = mlt_goal_plain(rank->deps[d].on);
             if (rank->deps[d].action < rank->count && on < rank->count)
                 continue;
-            return mlt_text_wrong(
-                why, why_size, "dependency %u of rank %u names an action that is not there", d, r);
+            return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                            "dependency %u of rank %u names an action that is not there", d, r);
         }
     }
     return MLT_OK;
@@ -373,10 +373,10 @@ mlt_status mlt_goal_rank_in_bounds(const mlt_goal_program *program, uint32_t ran
             if (span.size <= buffer->size && span.at <= buffer->size - span.size)
                 continue;
             char what[512];
-            return mlt_text_wrong(why, why_size,
-                                  "%s reaches beyond '%s', which has %" PRIu64 " bytes",
-                                  mlt_goal_describe(program, rank, a, what, sizeof what),
-                                  mlt_goal_name_text(program, buffer->name), buffer->size);
+            return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                            "%s reaches beyond '%s', which has %" PRIu64 " bytes",
+                            mlt_goal_describe(program, rank, a, what, sizeof what),
+                            mlt_goal_name_text(program, buffer->name), buffer->size);
         }
     }
     return MLT_OK;

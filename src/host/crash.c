@@ -13,7 +13,6 @@
 #include "base/upcalls.h"
 #include "fiber/fault.h"
 #include "host/globals.h"
-#include "host/libc/libc.h"
 #include "host/stdio/output.h"
 #include "os/os.h"
 #include "os/symbols.h"

@@ -9,7 +9,6 @@
 
 #include "arch/arch.h"
 #include "base/export.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/settings.h"
 #include "boot/job.h"

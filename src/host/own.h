@@ -5,7 +5,6 @@
 
 #include <sched.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

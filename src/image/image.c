@@ -166,25 +166,21 @@ static mlt_status reserve(const mlt_images *images, mlt_image_set *set, uintptr_
 {
     uint64_t maps = (uint64_t)(images->mappings + set->mappings) * set->copies + MAPS_BESIDE;
     uint32_t limit = map_limit();
-    if (maps > limit) {
-        snprintf(
-            why, why_size,
+    if (maps > limit)
+        return mlt_fail(
+            MLT_ERR_NO_MEMORY, why, why_size,
             "globals of %u ranks in one process need %llu mappings, but the system allows %u: "
             "start more processes (-n with --workers process), share them (--globals shared), or "
             "let the administrator set vm.max_map_count=%llu",
             set->copies + 1, (unsigned long long)maps, limit, (unsigned long long)maps);
-        return MLT_ERR_NO_MEMORY;
-    }
     void *area = mmap(NULL, set->span * set->copies + align, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (area == MAP_FAILED) {
-        snprintf(
-            why, why_size,
+    if (area == MAP_FAILED)
+        return mlt_fail(
+            MLT_ERR_NO_MEMORY, why, why_size,
             "the system refuses address space for the globals of %u ranks (%llu bytes each): %s; "
             "see `ulimit -v`",
             set->copies + 1, (unsigned long long)set->span, strerror(errno));
-        return MLT_ERR_NO_MEMORY;
-    }
     set->area = (char *)area + gap((uintptr_t)area, 0, align);
     return MLT_OK;
 }
@@ -338,12 +334,10 @@ mlt_status mlt_image_make_object(const mlt_images *images, uint32_t index, uint3
                                  char *why, size_t why_size)
 {
     const mlt_image_set *set = mlt_image_set_of(images, object);
-    if (!map_object(set, index, object)) {
-        snprintf(why, why_size,
-                 "the system refuses memory for the globals of rank %u of this process: %s", index,
-                 strerror(errno));
-        return MLT_ERR_NO_MEMORY;
-    }
+    if (!map_object(set, index, object))
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size,
+                        "the system refuses memory for the globals of rank %u of this process: %s",
+                        index, strerror(errno));
     image_relocate(images, set, index, object);
     return MLT_OK;
 }

@@ -196,11 +196,10 @@ static mlt_status restore(const mlt_image_set *set, uint32_t object, char *why, 
         const mlt_object_map *piece = &o->piece[p];
         if (!piece->writable)
             continue;
-        if (!let_write(o, piece)) {
-            snprintf(why, why_size, "'%s' cannot be given its initial values again: %s", o->path,
-                     strerror(errno));
-            return MLT_ERR_SYSTEM;
-        }
+        if (!let_write(o, piece))
+            return mlt_fail(MLT_ERR_SYSTEM, why, why_size,
+                            "'%s' cannot be given its initial values again: %s", o->path,
+                            strerror(errno));
         refill(set, object, piece->from, within(piece, from));
         refill(set, object, within(piece, to), piece->to);
     }

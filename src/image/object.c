@@ -29,11 +29,6 @@ static uintptr_t page_down(uintptr_t at)
     return at & ~(uintptr_t)(mlt_os_page_size() - 1);
 }
 
-static uintptr_t page_up(uintptr_t at)
-{
-    return page_down(at + mlt_os_page_size() - 1);
-}
-
 // ---- what its headers say
 
 static int prot_of(uint32_t flags)
@@ -59,7 +54,7 @@ static void add_piece(mlt_object *o, const Elf64_Phdr *h)
 {
     uintptr_t from = page_down(h->p_vaddr);
     mlt_object_map next = {.from = from,
-                           .to = page_up(h->p_vaddr + h->p_memsz),
+                           .to = page_down(h->p_vaddr + h->p_memsz + mlt_os_page_size() - 1),
                            .offset = h->p_offset - (h->p_vaddr - from),
                            .prot = prot_of(h->p_flags),
                            .writable = h->p_flags & PF_W};

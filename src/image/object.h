@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
-
 #define MLT_OBJECT_NONE UINT32_MAX
 enum { MLT_OBJECT_PIECES = 16 };
 

@@ -134,7 +134,5 @@ bool mlt_prelude_new(mlt_prelude *out, const char *library, void (*constructor)(
 
 void mlt_prelude_free(mlt_prelude *prelude)
 {
-    if (prelude->fd >= 0)
-        mlt_os_close(prelude->fd);
-    prelude->fd = -1;
+    mlt_os_close_once(&prelude->fd);
 }

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum { MLT_PRELUDE_PATH = 64 };
 

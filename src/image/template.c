@@ -266,9 +266,8 @@ static bool template_relocate(const work *w, const Elf64_Rela *r)
     case MLT_RELOC_UNKNOWN:
         break;
     }
-    snprintf(w->why, w->why_size, "'%s' has a relocation of type %u, which Millet does not know",
-             o->path, type);
-    return false;
+    return mlt_deny(w->why, w->why_size,
+                    "'%s' has a relocation of type %u, which Millet does not know", o->path, type);
 }
 
 // Packed relative relocations: an even entry is an address, an odd one a map of the 63 words that
@@ -394,11 +393,9 @@ static bool fill_all(work *w)
     for (uint32_t i = w->first; i < w->count; i++)
         for (uint32_t p = 0; w->objects[i].own && p < w->objects[i].pieces; p++)
             if (w->objects[i].piece[p].writable &&
-                !fill(&w->objects[i], &w->objects[i].piece[p], w->t->memory + w->t->offset[i][p])) {
-                snprintf(w->why, w->why_size, "'%s' cannot be read: %s", w->objects[i].path,
-                         strerror(errno));
-                return false;
-            }
+                !fill(&w->objects[i], &w->objects[i].piece[p], w->t->memory + w->t->offset[i][p]))
+                return mlt_deny(w->why, w->why_size, "'%s' cannot be read: %s", w->objects[i].path,
+                                strerror(errno));
     return true;
 }
 
@@ -456,15 +453,12 @@ mlt_status mlt_template_new(mlt_object *objects, uint32_t first, uint32_t count,
               .t = t,
               .why = why,
               .why_size = why_size};
-    if (!start && !find_holder(objects, count, t)) {
-        snprintf(why, why_size, "no object of the program ends with its variables");
-        return MLT_ERR_UNSUPPORTED;
-    }
-    if (!template_lay_out(&w)) {
-        snprintf(why, why_size, "the system refuses memory for copies of globals: %s",
-                 strerror(errno));
-        return MLT_ERR_NO_MEMORY;
-    }
+    if (!start && !find_holder(objects, count, t))
+        return mlt_fail(MLT_ERR_UNSUPPORTED, why, why_size,
+                        "no object of the program ends with its variables");
+    if (!template_lay_out(&w))
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size,
+                        "the system refuses memory for copies of globals: %s", strerror(errno));
     if (!fill_all(&w))
         return MLT_ERR_SYSTEM;
     for (w.object = first; w.object < count; w.object++)

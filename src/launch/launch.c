@@ -24,9 +24,7 @@
 #include "launch/loop.h"
 #include "launch/mpir.h"
 #include "launch/plan/coll.h"
-#include "launch/plan/env.h"
 #include "launch/plan/grain.h"
-#include "launch/plan/hosts.h"
 #include "launch/plan/plan.h"
 #include "launch/program/frames.h"
 #include "launch/program/globals.h"
@@ -364,13 +362,6 @@ static void trace_paths(const mlt_options *options, mlt_path_map *map)
     free(text);
 }
 
-// A rule book whose paths count is answered, whether or not anybody asks.
-static void print_paths(const mlt_options *options, mlt_path_map *map)
-{
-    if (options->paths || map->path_count)
-        mlt_path_map_write(map, options->apps[0].argv[0], options->paths ? options->paths : "-");
-}
-
 // ---- What people outside ask
 
 static void begin_live(launch *l)
@@ -383,13 +374,6 @@ static void begin_live(launch *l)
     l->live = mlt_live_new(&conf);
     l->progress = mlt_live_progress_new(l->live, l->options);
     mlt_watch_live(l->watch, l->live);
-}
-
-static void end_live(launch *l)
-{
-    mlt_watch_live(l->watch, NULL);
-    mlt_live_progress_free(l->progress);
-    mlt_live_free(l->live);
 }
 
 static uint32_t own_host(const mlt_placement *plan)
@@ -481,7 +465,9 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
     mlt_launch_trace_begin(options, &l.plan);
     launch_start_agents(&l, cores);
     int code = mlt_watch_run(l.watch);
-    end_live(&l);
+    mlt_watch_live(l.watch, NULL);
+    mlt_live_progress_free(l.progress);
+    mlt_live_free(l.live);
     bool interrupted = mlt_watch_interrupted(l.watch);
     mlt_spawn_restore(signal_fd);
     if (!mlt_watch_finish_output(l.watch) && !code)
@@ -494,7 +480,9 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
     mlt_launch_trace_end(options, code);
     mlt_last_leaks(options, &leaks);
     mlt_leaks_free(&leaks);
-    print_paths(options, &map);
+    // A rule book whose paths count is answered, whether or not anybody asks.
+    if (options->paths || map.path_count)
+        mlt_path_map_write(&map, options->apps[0].argv[0], options->paths ? options->paths : "-");
     mlt_path_map_fini(&map);
     mlt_report_free(report);
     if (l.agent && mlt_watch_why(l.watch))

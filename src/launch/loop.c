@@ -52,9 +52,7 @@ void mlt_loop_remove(mlt_loop_source *source)
 void mlt_loop_close(mlt_loop_source *source)
 {
     mlt_loop_remove(source);
-    if (source->fd >= 0)
-        close(source->fd);
-    source->fd = -1;
+    mlt_os_close_once(&source->fd);
 }
 
 // ---- Timers

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "launch/say.h"
 
 // ---- what debuggers look for. They write and read these from outside: hence volatile.
 

@@ -41,8 +41,7 @@ static void fill_streams(void)
     do
         fd = open("/dev/null", O_RDWR);
     while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
+    mlt_os_close(fd);
 }
 
 void mlt_spawn_prepare(sigset_t *blocked)
@@ -184,8 +183,7 @@ static bool is_elf(const char *path)
     char magic[4] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, magic, sizeof magic);
-    if (fd >= 0)
-        close(fd);
+    mlt_os_close(fd);
     return n == (ssize_t)sizeof magic && memcmp(magic, "\177ELF", 4) == 0;
 }
 

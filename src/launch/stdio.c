@@ -436,12 +436,7 @@ static void stream_ready(mlt_loop_source *source, uint32_t events)
 static void stdio_send(const mlt_stdio *io, mlt_frame_type type, uint32_t proc, uint32_t which,
                        const void *body, size_t length)
 {
-    mlt_frame frame = {.type = type,
-                       .from = MLT_FRAME_HEAD,
-                       .to = io->plan->procs[proc].host,
-                       .about = proc,
-                       .value = which,
-                       .length = (uint32_t)length};
+    mlt_frame frame = mlt_frame_down(type, io->plan->procs[proc].host, proc, which, length);
     io->conf.send(io->conf.user, &frame, (char *)(uintptr_t)body);
 }
 
@@ -889,11 +884,9 @@ void mlt_stdio_env(mlt_stdio *io, uint32_t first_proc, mlt_env *env)
 static bool open_pipe(mlt_stdio *io, int which, int *own, char *why, size_t why_size)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        snprintf(why, why_size, "no pipe for a rank's %s: %s", which ? "output" : "input",
-                 mlt_os_no_descriptor(errno));
-        return false;
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return mlt_deny(why, why_size, "no pipe for a rank's %s: %s", which ? "output" : "input",
+                        mlt_os_no_descriptor(errno));
     // Input: the process reads. Output: it writes.
     io->child_ends[which] = ends[which != 0];
     *own = ends[which == 0];
@@ -973,10 +966,9 @@ bool mlt_stdio_trace(mlt_stdio *io, uint32_t proc, mlt_env *env, char *why, size
     int ends[2];
     if (!io->relay || !file || !*file)
         return true;
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        snprintf(why, why_size, "no pipe for a rank's trace: %s", mlt_os_no_descriptor(errno));
-        return false;
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return mlt_deny(why, why_size, "no pipe for a rank's trace: %s",
+                        mlt_os_no_descriptor(errno));
     if (!io->trace_ends) {
         io->trace_ends = mlt_take(io->plan->proc_count, sizeof *io->trace_ends);
         for (uint32_t p = 0; p < io->plan->proc_count; p++)
@@ -994,9 +986,7 @@ bool mlt_stdio_trace(mlt_stdio *io, uint32_t proc, mlt_env *env, char *why, size
 void mlt_stdio_started(mlt_stdio *io, uint32_t proc)
 {
     for (int i = 0; i < 3; i++) {
-        if (io->child_ends[i] >= 0)
-            close(io->child_ends[i]);
-        io->child_ends[i] = -1;
+        mlt_os_close_once(&io->child_ends[i]);
     }
     if (io->feeds && io->feeds[proc].early) {
         io->feeds[proc].early = false;
@@ -1041,10 +1031,8 @@ bool mlt_stdio_finish(mlt_stdio *io, bool interrupted)
     free(io->trace_ends);
     free(io->trace_variable);
     free(io->parts);
-    if (io->null_fd >= 0)
-        close(io->null_fd);
-    if (io->spool >= 0)
-        close(io->spool);
+    mlt_os_close(io->null_fd);
+    mlt_os_close(io->spool);
     free(io->streams);
     free(io->feeds);
     free(io->child_ends);

@@ -119,16 +119,14 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
                             mlt_goal_program **out, char *why, size_t why_size)
 {
     if (!ranks || ranks > MLT_GOAL_MAX_RANKS)
-        return mlt_text_wrong(why, why_size,
-                              "%s: the number of ranks must be 1 to %d, not %" PRIu32, name,
-                              MLT_GOAL_MAX_RANKS, ranks);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "%s: the number of ranks must be 1 to %d, not %" PRIu32, name,
+                        MLT_GOAL_MAX_RANKS, ranks);
     mlt_lua_goal c = {.rank = MLT_LUA_CLOSED, .limit = steps ? steps : MLT_LUA_SCRIPT_STEPS};
     request r = {name, script, length, args_count, args, ranks, progress, user};
     lua_State *L = mlt_lua_new(&c);
-    if (!L) {
-        snprintf(why, why_size, "%s: " MLT_NO_ROOM "Lua", name);
-        return MLT_ERR_NO_MEMORY;
-    }
+    if (!L)
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, "%s: " MLT_NO_ROOM "Lua", name);
     c.program = mlt_goal_program_new(ranks);
     bool fine = mlt_lua_run(L, protected_run, &r, name, why, why_size);
     lua_close(L);

@@ -10,11 +10,11 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
                             void (*progress)(void *user, double done), void *user,
                             mlt_goal_program **out, char *why, size_t why_size)
 {
-    snprintf(why, why_size,
-             "%s: this Millet was built without Lua 5.4 and runs no scripts; build it where Lua's "
-             "headers and library are (liblua5.4-dev)",
-             name);
-    return MLT_ERR_UNSUPPORTED;
+    return mlt_fail(
+        MLT_ERR_UNSUPPORTED, why, why_size,
+        "%s: this Millet was built without Lua 5.4 and runs no scripts; build it where Lua's "
+        "headers and library are (liblua5.4-dev)",
+        name);
 }
 
 bool mlt_lua_is_rulebook(const char *name, const char *script, size_t length)
@@ -40,15 +40,14 @@ mlt_status mlt_lua_rulebook_program(mlt_coll_rulebook *rulebook, const mlt_coll_
 mlt_status mlt_lua_rulebook_open(const mlt_coll_alg *const *algs, const char *file,
                                  mlt_coll_rulebook **out, char *why, size_t why_size)
 {
-    snprintf(why, why_size,
-             "%s: this Millet was built without Lua 5.4 and reads no file of rules; build it where "
-             "Lua's headers and library are (liblua5.4-dev)",
-             file);
-    return MLT_ERR_UNSUPPORTED;
+    return mlt_fail(
+        MLT_ERR_UNSUPPORTED, why, why_size,
+        "%s: this Millet was built without Lua 5.4 and reads no file of rules; build it where "
+        "Lua's headers and library are (liblua5.4-dev)",
+        file);
 }
 
 mlt_status mlt_lua_rulebook_prove(mlt_coll_rulebook *rulebook, char *why, size_t why_size)
 {
-    snprintf(why, why_size, "there is no rule book without Lua");
-    return MLT_ERR_UNSUPPORTED;
+    return mlt_fail(MLT_ERR_UNSUPPORTED, why, why_size, "there is no rule book without Lua");
 }

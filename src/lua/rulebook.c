@@ -293,9 +293,8 @@ bool mlt_lua_in_time(const mlt_lua_rulebook *rulebook, const char *what, char *w
 {
     if (rulebook->goal.total <= rulebook->last_step)
         return true;
-    snprintf(why, why_size, "%s: %s takes too long: trying it took more than %d steps",
-             rulebook->short_file, what, MLT_LUA_PROOF_STEPS);
-    return false;
+    return mlt_deny(why, why_size, "%s: %s takes too long: trying it took more than %d steps",
+                    rulebook->short_file, what, MLT_LUA_PROOF_STEPS);
 }
 
 // Rules that are functions may be wrong where they do not always go; these questions find most.
@@ -323,9 +322,9 @@ static mlt_status try_rules(mlt_lua_rulebook *rulebook, char *why, size_t why_si
                 return MLT_ERR_INVALID;
             if (ask(rulebook, i, &q, &rule, &alg, own, sizeof own) || !*own)
                 continue;
-            return mlt_text_wrong(why, why_size,
-                                  "%s (asked for %s, %" PRIu32 " ranks, %" PRIu64 " bytes)", own,
-                                  mlt_collective_names[q.collective], q.ranks, q.bytes);
+            return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                            "%s (asked for %s, %" PRIu32 " ranks, %" PRIu64 " bytes)", own,
+                            mlt_collective_names[q.collective], q.ranks, q.bytes);
         }
     return MLT_OK;
 }
@@ -403,12 +402,11 @@ mlt_status mlt_lua_rulebook_prove(mlt_coll_rulebook *base, char *why, size_t why
             status = prove_ranks(rulebook, alg, p, NULL, &tried, why, why_size);
         if (status == MLT_OK)
             status = prove_hosts(rulebook, alg, &tried, why, why_size);
-        if (status == MLT_OK && !tried) {
-            snprintf(why, why_size, "%s:%d: %s.%s refuses every shape that it was tried with",
-                     rulebook->short_file, alg->line, mlt_collective_names[alg->base.collective],
-                     alg->base.name);
-            status = MLT_ERR_INVALID;
-        }
+        if (status == MLT_OK && !tried)
+            status = mlt_fail(MLT_ERR_INVALID, why, why_size,
+                              "%s:%d: %s.%s refuses every shape that it was tried with",
+                              rulebook->short_file, alg->line,
+                              mlt_collective_names[alg->base.collective], alg->base.name);
     }
     if (status == MLT_OK)
         status = try_rules(rulebook, why, why_size);

@@ -172,7 +172,7 @@ mlt_status mlt_lua_rulebook_program(mlt_coll_rulebook *base, const mlt_coll_alg 
         return status;
     mlt_goal_program_free(*out);
     *out = NULL;
-    return mlt_text_wrong(why, why_size, "%s", failure);
+    return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s", failure);
 }
 
 // ---- proving

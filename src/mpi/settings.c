@@ -57,11 +57,11 @@ mlt_status mlt_mpi_settings_check(char *why, size_t why_size)
         return MLT_ERR_INVALID;
     if (window >= 0 && window <= INT_MAX)
         return MLT_OK;
-    snprintf(why, why_size,
-             "setting 'goal_window' is '%" PRId64 "', but should be a number of actions from 0 (no "
-             "limit) to %d",
-             window, INT_MAX);
-    return MLT_ERR_INVALID;
+    return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                    "setting 'goal_window' is '%" PRId64
+                    "', but should be a number of actions from 0 (no "
+                    "limit) to %d",
+                    window, INT_MAX);
 }
 
 const mlt_settings_table mlt_mpi_settings_table = {"mpi", settings,

@@ -67,12 +67,11 @@ mlt_status mlt_trace_only_read(const char *list, char *why, size_t why_size)
         bool ranks = word[0] >= '0' && word[0] <= '9';
         if (length < WORD && (ranks ? take_ranks(word) : take_call(word)))
             continue;
-        snprintf(
-            why, why_size,
+        return mlt_fail(
+            MLT_ERR_INVALID, why, why_size,
             "setting 'trace_only' has '%s', but should have ranks (3, 0-7; at most %d), functions "
             "(MPI_Send) or kinds of them (p2p, coll, rma), with commas between them",
             word, RANGES);
-        return MLT_ERR_INVALID;
     }
     return MLT_OK;
 }

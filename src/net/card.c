@@ -109,6 +109,5 @@ mlt_status mlt_card_read(mlt_card *card, const void *bytes, size_t size, char *w
     if (!fault)
         return MLT_OK;
     *card = (mlt_card){0};
-    snprintf(why, why_size, "a process's card cannot be read: %s", fault);
-    return MLT_ERR_INVALID;
+    return mlt_fail(MLT_ERR_INVALID, why, why_size, "a process's card cannot be read: %s", fault);
 }

@@ -36,8 +36,8 @@ typedef void *find_function(void *object, const char *name);
 
 static mlt_status crypt_refuse(char *why, size_t why_size, const char *name, const char *fault)
 {
-    snprintf(why, why_size, "this is not the libsodium that Millet knows: %s %s", name, fault);
-    return MLT_ERR_UNSUPPORTED;
+    return mlt_fail(MLT_ERR_UNSUPPORTED, why, why_size,
+                    "this is not the libsodium that Millet knows: %s %s", name, fault);
 }
 
 static mlt_status check_sizes(find_function *find, void *object, char *why, size_t why_size)
@@ -87,12 +87,10 @@ mlt_status mlt_sodium_load(mlt_sodium *out, const char *const *names, size_t cou
     void *object = NULL;
     for (size_t i = 0; i < count && !object; i++)
         object = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!object) {
-        snprintf(why, why_size,
-                 "a job on several hosts needs libsodium (Debian: apt install %s): %s",
-                 MLT_SODIUM_PACKAGES, dlerror());
-        return MLT_ERR_UNSUPPORTED;
-    }
+    if (!object)
+        return mlt_fail(MLT_ERR_UNSUPPORTED, why, why_size,
+                        "a job on several hosts needs libsodium (Debian: apt install %s): %s",
+                        MLT_SODIUM_PACKAGES, dlerror());
     mlt_status status = mlt_sodium_fill(out, dlsym, object, why, why_size);
     if (status != MLT_OK)
         dlclose(object);

@@ -191,10 +191,9 @@ mlt_status mlt_dial_new(mlt_dial **out, const mlt_dial_plan *plan, char *why, si
 {
     mlt_dial *d = calloc(1, sizeof *d + plan->count * sizeof *d->attempts);
     *out = NULL;
-    if (!d) {
-        snprintf(why, why_size, MLT_NO_ROOM "%u addresses to dial", plan->count);
-        return MLT_ERR_NO_MEMORY;
-    }
+    if (!d)
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "%u addresses to dial",
+                        plan->count);
     d->epoll = mlt_os_epoll_new();
     if (d->epoll < 0) {
         snprintf(why, why_size, "no descriptor to dial with (%s)", strerror(errno));

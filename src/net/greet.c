@@ -86,6 +86,16 @@ const char *mlt_greet_version_text(char text[MLT_GREET_VERSION_TEXT], uint32_t v
     return text;
 }
 
+mlt_greet_self mlt_greet_self_of(const mlt_key *key, uint64_t job, uint32_t process, bool encrypts)
+{
+    return (mlt_greet_self){.key = key,
+                            .job = job,
+                            .process = process,
+                            .version = mlt_greet_version(),
+                            .types = mlt_greet_types_here(),
+                            .encrypts = encrypts};
+}
+
 void mlt_greet_hash(uint8_t out[MLT_CRYPT_HASH], const mlt_key *key, const void *said, int n)
 {
     size_t before = (size_t)n * MLT_GREET_BYTES;
@@ -198,12 +208,6 @@ static bool make_nonce(mlt_greet *g)
     return true;
 }
 
-// Both sides must agree in these; in other parts of mlt_greet_types they may differ.
-static bool types_fit(const uint8_t *a, const uint8_t *b)
-{
-    return memcmp(a, b, offsetof(mlt_greet_types, size_long_double)) == 0;
-}
-
 static bool processes_fit(const mlt_greet *g, uint32_t from, uint32_t to)
 {
     if (from == to)
@@ -226,7 +230,9 @@ static mlt_greet_fault judge(const mlt_greet *g, const uint8_t *theirs)
         return MLT_GREET_JOB;
     if (!processes_fit(g, from, to))
         return MLT_GREET_PROCESS;
-    if (!types_fit(theirs + MLT_GREET_AT_TYPES, (const uint8_t *)&self->types))
+    // In what comes behind these in mlt_greet_types both sides may differ.
+    if (memcmp(theirs + MLT_GREET_AT_TYPES, &self->types,
+               offsetof(mlt_greet_types, size_long_double)) != 0)
         return MLT_GREET_TYPES_DIFFER;
     return encrypts != self->encrypts ? MLT_GREET_ENCRYPT : MLT_GREET_FINE;
 }

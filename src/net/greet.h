@@ -31,7 +31,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -90,6 +89,9 @@ struct mlt_greet_self {
     mlt_greet_types types;
     bool encrypts;
 };
+
+// A side of this build, which welcomes connections to its own process only.
+mlt_greet_self mlt_greet_self_of(const mlt_key *key, uint64_t job, uint32_t process, bool encrypts);
 
 // A greeting. Its members are read only; `fault` and `why` (one line) are valid after it has
 // failed, the others after it has succeeded.

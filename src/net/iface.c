@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -291,11 +290,9 @@ mlt_status mlt_iface_addresses(mlt_address out[MLT_ADDRESSES], uint32_t *count,
 {
     struct ifaddrs *list;
     *count = 0;
-    if (getifaddrs(&list) != 0) {
-        snprintf(why, why_size, "the addresses of this host cannot be listed (%s)",
-                 strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
+    if (getifaddrs(&list) != 0)
+        return mlt_fail(MLT_ERR_SYSTEM, why, why_size,
+                        "the addresses of this host cannot be listed (%s)", strerror(errno));
     mlt_status status = mlt_iface_select(out, count, list, filter, loopback, why, why_size);
     freeifaddrs(list);
     return status;

@@ -2,7 +2,6 @@
 #include "net/listen.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/fd.h"
-#include "os/os.h"
 #include "os/tcp.h"
 
 enum {
@@ -43,7 +41,6 @@ struct mlt_listen {
     uint64_t next;       // number of the next stranger
     uint32_t done_count; // strangers that are done
     mlt_listen_counts counts;
-    char last_fault[MLT_ADDRESS_TEXT + MLT_GREET_WHY]; // of a process that knows the key
     stranger strangers[];
 };
 
@@ -66,11 +63,7 @@ static void drop_stranger(mlt_listen *l, stranger *s)
 
 static void failed(mlt_listen *l, stranger *s)
 {
-    char address[MLT_ADDRESS_TEXT];
     l->counts.faults[s->greet.fault]++;
-    if (s->greet.proven)
-        snprintf(l->last_fault, sizeof l->last_fault, "%s: %s",
-                 mlt_address_text(address, &s->address, s->port), s->greet.why);
     drop_stranger(l, s);
 }
 
@@ -335,11 +328,10 @@ static mlt_status no_port(const mlt_listen *l, char *why, size_t why_size)
 {
     const mlt_iface_ports *ports = &l->plan.ports;
     if (ports->first == 0)
-        snprintf(why, why_size, "cannot listen on any TCP port (%s)", strerror(errno));
-    else
-        snprintf(why, why_size, "cannot listen on any port of %u-%u (%s)", ports->first,
-                 ports->last, strerror(errno));
-    return MLT_ERR_SYSTEM;
+        return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "cannot listen on any TCP port (%s)",
+                        strerror(errno));
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "cannot listen on any port of %u-%u (%s)",
+                    ports->first, ports->last, strerror(errno));
 }
 
 static bool try_next_port(int why)
@@ -370,10 +362,9 @@ mlt_status mlt_listen_new(mlt_listen **out, const mlt_listen_plan *plan, char *w
     mlt_listen *l = calloc(1, sizeof *l + plan->strangers * sizeof *l->strangers);
     *out = NULL;
     mlt_assert(plan->strangers > 0 && plan->address_count <= MLT_ADDRESSES);
-    if (!l) {
-        snprintf(why, why_size, MLT_NO_ROOM "%u incoming connections", plan->strangers);
-        return MLT_ERR_NO_MEMORY;
-    }
+    if (!l)
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "%u incoming connections",
+                        plan->strangers);
     l->plan = *plan;
     l->epoll = mlt_os_epoll_new();
     l->spare = mlt_os_spare();
@@ -398,10 +389,8 @@ void mlt_listen_free(mlt_listen *l)
         if (l->strangers[i].used)
             drop_stranger(l, &l->strangers[i]);
     close_sockets(l);
-    if (l->epoll >= 0)
-        mlt_os_close(l->epoll);
-    if (l->spare >= 0)
-        mlt_os_close(l->spare);
+    mlt_os_close(l->epoll);
+    mlt_os_close(l->spare);
     free(l);
 }
 
@@ -410,48 +399,7 @@ uint16_t mlt_listen_port(const mlt_listen *l)
     return l->port;
 }
 
-// ---- Telling
-
 const mlt_listen_counts *mlt_listen_count(const mlt_listen *l)
 {
     return &l->counts;
-}
-
-void mlt_listen_tell(const mlt_listen *l, mlt_text *text)
-{
-    static const char *const words[MLT_GREET_FAULTS] = {
-        [MLT_GREET_GARBAGE] = "that were no greetings of Millet",
-        [MLT_GREET_CUT] = "closed by the other side",
-        [MLT_GREET_SLOW] = "too slow",
-        [MLT_GREET_KEY] = "without the job's key",
-        [MLT_GREET_REPLAY] = "that repeated an older greeting",
-        [MLT_GREET_VERSION] = "of another version of Millet",
-        [MLT_GREET_JOB] = "of another job",
-        [MLT_GREET_PROCESS] = "for another process",
-        [MLT_GREET_TYPES_DIFFER] = "of hosts with other types",
-        [MLT_GREET_ENCRYPT] = "that did not agree on encryption",
-        [MLT_GREET_SYSTEM] = "on which a system call failed",
-    };
-    const mlt_listen_counts *c = &l->counts;
-    uint64_t all = c->dropped_for_newer + c->no_descriptor;
-    for (int i = 0; i < MLT_GREET_FAULTS; i++)
-        all += c->faults[i];
-    if (all == 0)
-        return;
-    mlt_text_add(text, "dropped %" PRIu64 " connection%s", all, all == 1 ? "" : "s");
-    const char *between = ": ";
-    for (int i = 0; i < MLT_GREET_FAULTS + 2; i++) {
-        uint64_t n = i < MLT_GREET_FAULTS    ? c->faults[i]
-                     : i == MLT_GREET_FAULTS ? c->dropped_for_newer
-                                             : c->no_descriptor;
-        const char *word = i < MLT_GREET_FAULTS    ? words[i]
-                           : i == MLT_GREET_FAULTS ? "for newer ones"
-                                                   : "for want of descriptors";
-        if (n == 0 || !word)
-            continue;
-        mlt_text_add(text, "%s%" PRIu64 " %s", between, n, word);
-        between = ", ";
-    }
-    if (l->last_fault[0])
-        mlt_text_add(text, "; %s", l->last_fault);
 }

@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "base/text.h"
 #include "net/greet.h"
 #include "net/iface.h"
 #include "net/peer.h"
@@ -62,8 +61,5 @@ mlt_poll mlt_listen_poll(const mlt_listen *listen);
 // see mlt_listen_poll.
 mlt_status mlt_listen_step(mlt_listen *listen, uint64_t now_ns, mlt_net_peer *peer) MLT_MUST_CHECK;
 
+// For tests.
 const mlt_listen_counts *mlt_listen_count(const mlt_listen *listen);
-
-// "dropped 12 connections: 10 that were no greetings of Millet, 2 too slow", and after a semicolon
-// the last fault of a process that knows the key. Adds nothing if nothing was dropped.
-void mlt_listen_tell(const mlt_listen *listen, mlt_text *text);

@@ -62,9 +62,7 @@ static void test_good(const char *address, bool encrypts)
     char text[4] = "";
     CHECK(send(out.fd, "abc", 3, 0) == 3 && poll(&(struct pollfd){in.fd, POLLIN, 0}, 1, 1000) == 1);
     CHECK(recv(in.fd, text, 3, 0) == 3 && strcmp(text, "abc") == 0);
-    mlt_text told = {0};
-    mlt_listen_tell(l, &told);
-    CHECK(!told.text && mlt_listen_count(l)->good == 1);
+    CHECK(mlt_listen_count(l)->good == 1);
     mlt_dial_free(d);
     mlt_listen_free(l);
     close(in.fd);
@@ -119,16 +117,6 @@ static void test_counts(void)
     CHECK(mlt_greet_step(&greets[0], 0) < 0 && greets[0].fault == MLT_GREET_CUT);
     CHECK(steps(l, now + MLT_LISTEN_GREET_MS * UINT64_C(1000000), &in) == 0);
     CHECK(c->faults[MLT_GREET_SLOW] == 2 && c->good == 0 && c->dropped_for_newer == 0);
-    mlt_text told = {0};
-    mlt_listen_tell(l, &told);
-    CHECK(
-        strncmp(told.text,
-                "dropped 8 connections: 1 that were no greetings of Millet, 1 closed by the other "
-                "side, 2 too slow, 1 without the job's key, 1 that repeated an older greeting, 1 "
-                "of another version of Millet, 1 for another process; 127.0.0.1:",
-                222) == 0);
-    CHECK(strstr(told.text, ": the time was up in the middle of the greeting"));
-    mlt_text_free(&told);
     mlt_listen_free(l);
     for (int i = 0; i < 7; i++)
         close(fds[i]);
@@ -565,10 +553,7 @@ static void test_ten_thousand(void)
     uint64_t dropped = c->dropped_for_newer + c->no_descriptor;
     for (int i = 0; i < MLT_GREET_FAULTS; i++)
         dropped += c->faults[i];
-    mlt_text told = {0};
-    mlt_listen_tell(l, &told);
-    printf("%d good ones among strangers; %s\n", rounds, told.text);
-    mlt_text_free(&told);
+    printf("%d good ones among strangers; %llu dropped\n", rounds, (unsigned long long)dropped);
     // Three of the listener, and the two ends of a good connection and the dial.
     CHECK(most <= before + MLT_LISTEN_STRANGERS + 6 && (int)c->good == rounds);
     CHECK(dropped > CHILDREN * EACH / 2); // the system's own queue may have dropped some

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "os/os.h"
 

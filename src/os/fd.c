@@ -115,8 +115,15 @@ const char *mlt_os_no_descriptor(int error)
 void mlt_os_close(int fd)
 {
     int saved = errno;
-    (void)close(fd);
+    if (fd >= 0)
+        (void)close(fd);
     errno = saved;
+}
+
+void mlt_os_close_once(int *fd)
+{
+    mlt_os_close(*fd);
+    *fd = -1;
 }
 
 // An abstract name: the first byte of the path is 0, and the length says where it ends.

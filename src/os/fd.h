@@ -44,8 +44,9 @@ size_t mlt_os_stream_holds(const FILE *stream, const char **text, int *fd);
 // F_DUPFD says of a number above the limit). Valid until the thread's next call.
 const char *mlt_os_no_descriptor(int error);
 
-// Closes a descriptor that is known to be open. errno stays.
+// Closes a descriptor if it is open, which a negative one is not. errno stays. `once`: it is -1 then.
 void mlt_os_close(int fd);
+void mlt_os_close_once(int *fd);
 
 // A socket for datagrams of this host: bound to an abstract name if there is one (size > 0),
 // close-on-exec, never blocks. ring: sends an empty datagram to the socket of that name. drain:

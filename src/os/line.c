@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -35,8 +34,7 @@ static int line_new(void)
 
 static int close_failed(int fd)
 {
-    if (fd >= 0)
-        mlt_os_close(fd);
+    mlt_os_close(fd);
     return -1;
 }
 

@@ -290,8 +290,7 @@ bool mlt_os_read_text(const char *path, char *text, size_t size)
 {
     int saved = errno, fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-    if (fd >= 0)
-        close(fd);
+    mlt_os_close(fd);
     errno = saved;
     text[n > 0 ? n : 0] = '\0';
     return n > 0;

@@ -33,17 +33,15 @@ static bool plugin_find(const char *file, char out[PATH_MAX], char *why, size_t 
 {
     static const char *const below[] = {"millet", "../lib/millet"};
     char folder[PATH_MAX];
-    if (!own_folder(folder)) {
-        snprintf(why, why_size, "where Millet lies cannot be found, so neither can %s", file);
-        return false;
-    }
+    if (!own_folder(folder))
+        return mlt_deny(why, why_size, "where Millet lies cannot be found, so neither can %s",
+                        file);
     for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
         int n = snprintf(out, PATH_MAX, "%s/%s/%s", folder, below[i], file);
         if (n > 0 && n < PATH_MAX && access(out, R_OK) == 0)
             return true;
     }
-    snprintf(why, why_size, "'%s' is missing, which belongs to Millet", out);
-    return false;
+    return mlt_deny(why, why_size, "'%s' is missing, which belongs to Millet", out);
 }
 
 const mlt_plugin_head *mlt_os_plugin(const char *file, const char *table, uint32_t version,

@@ -106,8 +106,7 @@ void mlt_os_uring_free(mlt_os_uring *u)
         munmap(u->queues, u->queues_bytes);
     if (u->entries)
         munmap(u->entries, (u->entries_mask + 1) * sizeof *u->entries);
-    if (u->fd >= 0)
-        mlt_os_close(u->fd);
+    mlt_os_close(u->fd);
     free(u);
 }
 
@@ -163,7 +162,6 @@ int mlt_os_uring_refused(void)
         error = errno;
     if (u)
         mlt_os_uring_free(u);
-    if (doorbell >= 0)
-        mlt_os_close(doorbell);
+    mlt_os_close(doorbell);
     return u ? 0 : error;
 }

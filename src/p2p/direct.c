@@ -251,8 +251,7 @@ bool mlt_p2p_fetch_some(mlt_worker *w)
 {
     mlt_list_node *list = &w->p2p->fetches;
     share_first(w);
-    while (!mlt_list_empty(list)) {
-        mlt_req *recv = mlt_container_of(list->next, mlt_req, node);
+    for (mlt_req *recv; (recv = MLT_LIST_FIRST(list, mlt_req, node));) {
         mlt_peer *peer = mlt_wire_peer(w->wire, recv->remote_worker);
         if (recv->share == SHARE_NONE) {
             mlt_list_remove(&recv->node);

@@ -263,14 +263,12 @@ static bool is_parked(const mlt_fiber *fiber)
 static bool add_threads(batch *b, const mlt_rank *rank, const mlt_gate *gate)
 {
     uint32_t threads = 0, blocked = 0;
-    for (const mlt_list_node *l = gate->threads.next; l != &gate->threads; l = l->next) {
-        const mlt_thread *thread = mlt_container_of(l, mlt_thread, all);
+    MLT_LIST_EACH(const mlt_thread, thread, &gate->threads, all) {
         threads += !thread->helper;
         blocked += !thread->helper && is_parked(thread->fiber);
     }
     b->others = (uint16_t)(threads - blocked < UINT16_MAX ? threads - blocked : UINT16_MAX);
-    for (const mlt_list_node *l = gate->threads.next; l != &gate->threads; l = l->next) {
-        const mlt_thread *thread = mlt_container_of(l, mlt_thread, all);
+    MLT_LIST_EACH(const mlt_thread, thread, &gate->threads, all) {
         b->thread = (uint16_t)(threads > 1 ? thread->number : 0);
         if (!thread->helper && is_parked(thread->fiber))
             add_parked(b, rank, thread->fiber->wait);

@@ -61,21 +61,18 @@ static void grow_posted(mlt_match_queue *queue)
     queue->buckets = new_buckets(count);
     queue->mask = count - 1;
     for (uint32_t i = 0; i < old_count; i++)
-        for (mlt_list_node *l; (l = mlt_list_pop_front(&old[i]));) {
-            mlt_req *req = mlt_container_of(l, mlt_req, node);
-            mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag), l);
-        }
+        MLT_LIST_DRAIN(mlt_req, req, &old[i], node)
+            mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag),
+                               &req->node);
     free(old);
     if (old_count)
         return;
-    for (mlt_list_node *l = queue->all.next, *next; l != &queue->all; l = next) {
-        next = l->next;
-        mlt_req *req = mlt_container_of(l, mlt_req, node);
-        if (!exact(req->peer, req->tag))
-            continue;
-        mlt_list_remove(l);
-        mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag), l);
-    }
+    MLT_LIST_EACH_SAFE(mlt_req, req, &queue->all, node)
+        if (exact(req->peer, req->tag)) {
+            mlt_list_remove(&req->node);
+            mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag),
+                               &req->node);
+        }
 }
 
 void mlt_match_post(mlt_rank *rank, mlt_req *req, uint64_t order)
@@ -131,10 +128,8 @@ static void grow_held(mlt_match_queue *queue)
     free(queue->buckets); // the links in it are all made anew
     queue->buckets = new_buckets(count);
     queue->mask = count - 1;
-    for (mlt_list_node *l = queue->all.next; l != &queue->all; l = l->next) {
-        mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
+    MLT_LIST_EACH(mlt_msg, msg, &queue->all, all)
         mlt_list_push_back(mlt_match_bucket(queue, msg->context, msg->src, msg->tag), &msg->bucket);
-    }
 }
 
 void mlt_match_hold(mlt_rank *rank, mlt_msg *msg)

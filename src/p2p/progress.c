@@ -58,13 +58,10 @@ void mlt_worker_again(mlt_worker *w, mlt_work *work)
 
 static MLT_COLD bool run_later(mlt_worker *w)
 {
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&w->p2p->later))) {
-        mlt_work *work = mlt_container_of(l, mlt_work, node);
+    MLT_LIST_DRAIN(mlt_work, work, &w->p2p->later, node)
         work->run(work);
-    }
-    while ((l = mlt_list_pop_front(&w->p2p->again)))
-        mlt_list_push_back(&w->p2p->later, l);
+    MLT_LIST_DRAIN(mlt_work, work, &w->p2p->again, node)
+        mlt_list_push_back(&w->p2p->later, &work->node);
     return true;
 }
 

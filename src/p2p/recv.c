@@ -162,8 +162,8 @@ static void hold(mlt_worker *w, mlt_rank *to, mlt_msg *msg)
     mlt_match_hold(to, msg);
     if (MLT_UNLIKELY(w->watched))
         tell_message(w, to, MLT_EVENT_UNEXPECTED, msg);
-    for (mlt_list_node *l; (l = mlt_list_pop_front(&to->probers));)
-        mlt_fiber_wake(w->sched, mlt_container_of(l, prober, node)->fiber);
+    MLT_LIST_DRAIN(prober, p, &to->probers, node)
+        mlt_fiber_wake(w->sched, p->fiber);
 }
 
 void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
@@ -452,8 +452,7 @@ static void cancel_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     memcpy(&names, slot->payload, sizeof names);
     mlt_rank *to = &w->ranks[slot->dst - w->first_rank];
     bool found = false;
-    for (mlt_list_node *l = to->unexpected.all.next; l != &to->unexpected.all; l = l->next) {
-        mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
+    MLT_LIST_EACH(mlt_msg, msg, &to->unexpected.all, all) {
         if (msg->peer == peer && msg->sender == names.sender) {
             mlt_match_unhold(to, msg);
             mlt_p2p_drop(w, msg);

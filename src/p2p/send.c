@@ -520,8 +520,7 @@ static bool push_control(mlt_worker *w, mlt_peer *peer, const out_node *out)
 static bool flush_peer(mlt_worker *w, mlt_peer *peer)
 {
     bool any = false;
-    while (!mlt_list_empty(&peer->queue)) {
-        out_node *out = mlt_container_of(peer->queue.next, out_node, node);
+    for (out_node *out; (out = MLT_LIST_FIRST(&peer->queue, out_node, node));) {
         if (!(out->req ? push(w, peer, out->req) : push_control(w, peer, out)))
             return any;
         mlt_list_remove(&out->node);
@@ -538,11 +537,8 @@ static bool flush_peer(mlt_worker *w, mlt_peer *peer)
 bool mlt_p2p_flush(mlt_worker *w)
 {
     bool any = false;
-    mlt_list_node *list = &w->p2p->waiting;
-    for (mlt_list_node *l = list->next, *next; l != list; l = next) {
-        next = l->next;
-        any |= flush_peer(w, mlt_container_of(l, mlt_peer, waiting));
-    }
+    MLT_LIST_EACH_SAFE(mlt_peer, peer, &w->p2p->waiting, waiting)
+        any |= flush_peer(w, peer);
     return any;
 }
 
@@ -557,9 +553,8 @@ bool mlt_p2p_packets_left(mlt_worker *w, uint32_t to)
 
 static void forget_peer(mlt_peer *peer)
 {
-    mlt_list_node *queue = &peer->queue;
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next)
-        free(mlt_container_of(l, out_node, node)->body);
+    MLT_LIST_EACH(out_node, out, &peer->queue, node)
+        free(out->body);
     free(peer->landing_held);
 }
 
@@ -671,10 +666,7 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
 bool mlt_p2p_pump(mlt_worker *w)
 {
     bool any = false;
-    mlt_list_node *list = &w->p2p->streams;
-    for (mlt_list_node *l = list->next, *next; l != list; l = next) {
-        next = l->next;
-        mlt_req *req = mlt_container_of(l, mlt_req, node);
+    MLT_LIST_EACH_SAFE(mlt_req, req, &w->p2p->streams, node) {
         mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
         bool done;
         if (mlt_peer_is_far(peer)) {
@@ -693,12 +685,10 @@ bool mlt_p2p_pump(mlt_worker *w)
 
 void mlt_p2p_mark_starved(mlt_worker *w, bool starved)
 {
-    for (mlt_list_node *l = w->p2p->waiting.next; l != &w->p2p->waiting; l = l->next)
-        mlt_wire_starve(mlt_container_of(l, mlt_peer, waiting), starved);
-    for (mlt_list_node *l = w->p2p->streams.next; l != &w->p2p->streams; l = l->next) {
-        mlt_req *req = mlt_container_of(l, mlt_req, node);
+    MLT_LIST_EACH(mlt_peer, peer, &w->p2p->waiting, waiting)
+        mlt_wire_starve(peer, starved);
+    MLT_LIST_EACH(mlt_req, req, &w->p2p->streams, node)
         mlt_wire_starve(mlt_wire_peer(w->wire, req->remote_worker), starved);
-    }
     mlt_jitter();
     atomic_thread_fence(memory_order_seq_cst); // pairs with mlt_ring_give_back
     mlt_jitter();

@@ -2,7 +2,6 @@
 #include "p2p/worker.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "arch/arch.h"
 #include "base/log.h"
@@ -173,8 +172,7 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
     if (!w || !ranks) {
         mlt_os_apart_free(w);
         mlt_os_apart_free(ranks);
-        snprintf(why, why_size, MLT_NO_ROOM "%u ranks", place->ranks);
-        return MLT_ERR_NO_MEMORY;
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "%u ranks", place->ranks);
     }
     *w = (mlt_worker){
         .ranks = ranks,
@@ -273,11 +271,9 @@ static void flush_queues(mlt_worker *w)
             continue;
         if (w->wire->over)
             (void)mlt_p2p_look_at_cold(w);
-        for (mlt_list_node *l = list->next, *next; l != list; l = next) {
-            next = l->next;
-            if (has_ended(w, mlt_container_of(l, mlt_peer, waiting)))
-                mlt_list_remove(l);
-        }
+        MLT_LIST_EACH_SAFE(mlt_peer, peer, list, waiting)
+            if (has_ended(w, peer))
+                mlt_list_remove(&peer->waiting);
         mlt_os_yield();
     }
 }

@@ -105,9 +105,8 @@ static bool parse_number(const mlt_arg *arg, const char *what, const char *text)
         snprintf(range, sizeof range, " from %" PRIu64 " to %" PRIu64, arg->least, arg->most);
     else if (arg->least)
         snprintf(range, sizeof range, " of %" PRIu64 " or more", arg->least);
-    snprintf(MLT_ARGS_WHY, "%s is '%s', but should be %s%s", what, text,
-             size ? "a number of bytes such as 4096 or 64K" : "a whole number", range);
-    return false;
+    return mlt_deny(MLT_ARGS_WHY, "%s is '%s', but should be %s%s", what, text,
+                    size ? "a number of bytes such as 4096 or 64K" : "a whole number", range);
 }
 
 static bool parse_real(const mlt_arg *arg, const char *what, const char *text)
@@ -115,10 +114,9 @@ static bool parse_real(const mlt_arg *arg, const char *what, const char *text)
     char *end;
     errno = 0;
     double x = strtod(text, &end);
-    if (end == text || *end || errno || !isfinite(x) || x < 0) {
-        snprintf(MLT_ARGS_WHY, "%s is '%s', but should be a number of 0 or more", what, text);
-        return false;
-    }
+    if (end == text || *end || errno || !isfinite(x) || x < 0)
+        return mlt_deny(MLT_ARGS_WHY, "%s is '%s', but should be a number of 0 or more", what,
+                        text);
     *(double *)arg->value = x;
     return true;
 }
@@ -145,8 +143,7 @@ static bool parse_choice(const mlt_arg *arg, const char *what, const char *text)
             used += (size_t)sprintf(list + used, "%s", next && next[1] ? ", " : " or ");
     }
     list[used] = '\0';
-    snprintf(MLT_ARGS_WHY, "%s is '%s', but should be %s", what, text, list);
-    return false;
+    return mlt_deny(MLT_ARGS_WHY, "%s is '%s', but should be %s", what, text, list);
 }
 
 bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text)

@@ -80,9 +80,10 @@ mlt_status mlt_trace_parse(mlt_trace *trace, const uint8_t *data, size_t bytes, 
     uint32_t ranks = trace->facts.ranks;
     mlt_facts_free(&trace->facts);
     if (whole)
-        return mlt_text_wrong(why, why_size, "it tells of %u ranks, but a trace has at most %d",
-                              ranks, MLT_TRACE_RANKS);
-    return mlt_text_wrong(why, why_size, "it is no trace: it does not hold a single chunk of one");
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "it tells of %u ranks, but a trace has at most %d", ranks, MLT_TRACE_RANKS);
+    return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                    "it is no trace: it does not hold a single chunk of one");
 }
 
 mlt_status mlt_trace_open(mlt_trace *trace, const char *path, char *why, size_t why_size)

@@ -221,10 +221,9 @@ static mlt_status start_thread(void)
 mlt_status mlt_trace_begin(const char *path, char *why, size_t why_size)
 {
     writer.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (writer.fd < 0) {
-        snprintf(why, why_size, "cannot write the trace %s: %s", path, strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
+    if (writer.fd < 0)
+        return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "cannot write the trace %s: %s", path,
+                        strerror(errno));
     struct stat status;
     writer.pipe = fstat(writer.fd, &status) == 0 && S_ISFIFO(status.st_mode);
     writer.barrier = mlt_os_barrier_join() == MLT_OK;

@@ -7,10 +7,7 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
-
-#include "base/status.h"
 
 typedef struct mlt_named {
     void *owner;           // what it stands for

@@ -153,17 +153,15 @@ static mlt_status start_agent(const mlt_launcher *l, int listener, char *why, si
     char path[PATH_MAX], number[16];
     char *argv[] = {"mpirun", "--adopt", number, program_invocation_short_name, NULL};
     snprintf(number, sizeof number, "%u", l->number);
-    if (!find_agent(path)) {
-        if (mlt_launcher_is_single(l))
-            snprintf(why, why_size,
-                     "there is no mpirun beside this program's library (../bin/mpirun)");
-        else
-            snprintf(why, why_size,
-                     "under %s each host needs an agent of Millet's, which is its mpirun; there is "
-                     "none beside this program's library (../bin/mpirun)",
-                     l->name);
-        return MLT_ERR_NOT_FOUND;
-    }
+    bool found = find_agent(path);
+    if (!found && mlt_launcher_is_single(l))
+        return mlt_fail(MLT_ERR_NOT_FOUND, why, why_size,
+                        "there is no mpirun beside this program's library (../bin/mpirun)");
+    if (!found)
+        return mlt_fail(MLT_ERR_NOT_FOUND, why, why_size,
+                        "under %s each host needs an agent of Millet's, which is its mpirun; there "
+                        "is none beside this program's library (../bin/mpirun)",
+                        l->name);
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -179,24 +177,22 @@ static mlt_status start_agent(const mlt_launcher *l, int listener, char *why, si
     int error = high < 0 ? errno : posix_spawn(&pid, path, &actions, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    if (high >= 0)
-        close(high);
+    mlt_os_close(high);
     if (!error)
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
     if (!error && status == 0)
         return MLT_OK;
-    snprintf(why, why_size, "the agent of this host, %s, cannot be started: %s", path,
-             error ? strerror(error) : "it has ended at once");
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size,
+                    "the agent of this host, %s, cannot be started: %s", path,
+                    error ? strerror(error) : "it has ended at once");
 }
 
 static mlt_status refuse(const mlt_launcher *l, const char *what, char *why, size_t why_size)
 {
-    snprintf(why, why_size,
-             "the processes that %s has started on this host do not find each other: %s", l->name,
-             what);
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size,
+                    "the processes that %s has started on this host do not find each other: %s",
+                    l->name, what);
 }
 
 // A socket that is connected to the host's agent, which this process starts if nobody has.
@@ -233,9 +229,9 @@ static mlt_status meet(const mlt_launcher *l, int *out, char *why, size_t why_si
 
 static mlt_status gone(const mlt_launcher *l, char *why, size_t why_size)
 {
-    snprintf(why, why_size, "the agent of this host has ended; it was started because %s has none",
-             l->name);
-    return MLT_ERR_CLOSED;
+    return mlt_fail(MLT_ERR_CLOSED, why, why_size,
+                    "the agent of this host has ended; it was started because %s has none",
+                    l->name);
 }
 
 // Waits for a packet of that type, or the agent's regret.
@@ -250,9 +246,9 @@ static mlt_status expect(const mlt_launcher *l, int fd, mlt_adoption_type type,
     if (status == MLT_OK)
         close_fds(packet);
     bool sorry = status == MLT_OK && packet->head.type == MLT_ADOPTION_SORRY;
-    snprintf(why, why_size, "%s",
-             sorry ? packet->body.bytes : "the agent of this host is of another version of Millet");
-    return MLT_ERR_INVALID;
+    return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s",
+                    sorry ? packet->body.bytes
+                          : "the agent of this host is of another version of Millet");
 }
 
 static mlt_status make_secrets(mlt_adoption_key *key, char *why, size_t why_size)
@@ -262,8 +258,8 @@ static mlt_status make_secrets(mlt_adoption_key *key, char *why, size_t why_size
         key->identity |= 1; // 0 is none
         return MLT_OK;
     }
-    snprintf(why, why_size, "the system has no random bytes: %s", strerror(errno));
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "the system has no random bytes: %s",
+                    strerror(errno));
 }
 
 static mlt_status adoption_say(const mlt_launcher *l, int fd, mlt_adoption_type type,
@@ -303,13 +299,12 @@ static mlt_status adoption_get(mlt_launcher *l, uint32_t of, mlt_kvs *note, char
 {
     char text[MLT_LAUNCHER_VALUE];
     mlt_status status = l->protocol->get(l, of, text, why, why_size);
-    if (!status && !mlt_kvs_read(note, text)) {
-        snprintf(why, why_size,
-                 "process %u has left a card that this one does not understand: do both run with "
-                 "the same Millet?",
-                 of);
-        status = MLT_ERR_INVALID;
-    }
+    if (!status && !mlt_kvs_read(note, text))
+        status = mlt_fail(
+            MLT_ERR_INVALID, why, why_size,
+            "process %u has left a card that this one does not understand: do both run with "
+            "the same Millet?",
+            of);
     explicit_bzero(text, sizeof text);
     return status;
 }
@@ -374,10 +369,9 @@ static mlt_status adoption_take_place(const mlt_adoption_packet *packet, char *w
     int high[MLT_ADOPTION_FDS];
     for (int i = 0; i < MLT_ADOPTION_FDS; i++) {
         high[i] = i < packet->fd_count ? fcntl(packet->fds[i], F_DUPFD_CLOEXEC, FIRST_FD) : -1;
-        if (high[i] < 0) {
-            snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
-            return MLT_ERR_SYSTEM;
-        }
+        if (high[i] < 0)
+            return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "no more descriptors: %s",
+                            mlt_os_no_descriptor(errno));
         close(packet->fds[i]);
     }
     hold_on_to(high[2]);

@@ -114,9 +114,9 @@ mlt_status mlt_launcher_find(mlt_launcher *l, char *why, size_t why_size)
     const silent_launcher *found = find_silent();
     if (!found)
         return MLT_OK;
-    snprintf(why, why_size,
-             "this program was started by %s as one of %ld processes, but has no way to talk to "
-             "it: %s. MILLET_ALONE=1 makes each process a job of its own",
-             found->name, mlt_launcher_number(found->size), found->remedy);
-    return MLT_ERR_UNSUPPORTED;
+    return mlt_fail(
+        MLT_ERR_UNSUPPORTED, why, why_size,
+        "this program was started by %s as one of %ld processes, but has no way to talk to "
+        "it: %s. MILLET_ALONE=1 makes each process a job of its own",
+        found->name, mlt_launcher_number(found->size), found->remedy);
 }

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "boot/foreign/launcher.h"
 #include "boot/foreign/pmi.h"
+#include "os/fd.h"
 
 enum { LINE = 4096, LEAST_VALUE = 512 };
 
@@ -37,9 +38,9 @@ bool mlt_pmi_find(const char *line, const char *key, char *value, size_t size)
 
 static mlt_status lost(const mlt_launcher *l, char *why, size_t why_size)
 {
-    snprintf(why, why_size, "%s has closed its PMI connection to process %u%s%s", l->name,
-             l->number, errno ? ": " : "", errno ? strerror(errno) : "");
-    return MLT_ERR_CLOSED;
+    return mlt_fail(MLT_ERR_CLOSED, why, why_size,
+                    "%s has closed its PMI connection to process %u%s%s", l->name, l->number,
+                    errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
 static mlt_status pmi_say(mlt_launcher *l, const char *line, char *why, size_t why_size)
@@ -69,10 +70,9 @@ static mlt_status hear(mlt_launcher *l, char *out, char *why, size_t why_size)
             memmove(l->got, end + 1, l->got_end);
             return MLT_OK;
         }
-        if (l->got_end == LINE - 1) {
-            snprintf(why, why_size, "%s sends a line of PMI of more than %d bytes", l->name, LINE);
-            return MLT_ERR_INVALID;
-        }
+        if (l->got_end == LINE - 1)
+            return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                            "%s sends a line of PMI of more than %d bytes", l->name, LINE);
         errno = 0;
         ssize_t n = read(l->fd, l->got + l->got_end, LINE - 1 - l->got_end);
         if (n < 0 && errno == EINTR)
@@ -94,11 +94,9 @@ static mlt_status ask(mlt_launcher *l, const char *line, const char *wanted, cha
     if (status)
         return status;
     if (!mlt_pmi_find(answer, "cmd", command, sizeof command) || strcmp(command, wanted) != 0 ||
-        (mlt_pmi_find(answer, "rc", rc, sizeof rc) && strtol(rc, NULL, 10) != 0)) {
-        snprintf(why, why_size, "%s answers PMI's '%.*s' with '%.200s'", l->name,
-                 (int)strcspn(line, "\n"), line, answer);
-        return MLT_ERR_INVALID;
-    }
+        (mlt_pmi_find(answer, "rc", rc, sizeof rc) && strtol(rc, NULL, 10) != 0))
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s answers PMI's '%.*s' with '%.200s'",
+                        l->name, (int)strcspn(line, "\n"), line, answer);
     return MLT_OK;
 }
 
@@ -106,18 +104,15 @@ static mlt_status check_fd(mlt_launcher *l, char *why, size_t why_size)
 {
     long fd = mlt_launcher_number("PMI_FD"), number = mlt_launcher_number("PMI_RANK"),
          size = mlt_launcher_number("PMI_SIZE");
-    if (fd < 0 || fcntl((int)fd, F_GETFD) < 0) {
-        snprintf(why, why_size,
-                 "this program was started by %s through a wrapper that closed the descriptor of "
-                 "PMI_FD; let it keep it (Python: subprocess.run(..., close_fds=False))",
-                 l->name);
-        return MLT_ERR_INVALID;
-    }
-    if (number < 0 || size < 1 || number >= size || size > INT32_MAX) {
-        snprintf(why, why_size, "%s has set PMI_FD, but PMI_RANK and PMI_SIZE are no numbers",
-                 l->name);
-        return MLT_ERR_INVALID;
-    }
+    if (fd < 0 || fcntl((int)fd, F_GETFD) < 0)
+        return mlt_fail(
+            MLT_ERR_INVALID, why, why_size,
+            "this program was started by %s through a wrapper that closed the descriptor of "
+            "PMI_FD; let it keep it (Python: subprocess.run(..., close_fds=False))",
+            l->name);
+    if (number < 0 || size < 1 || number >= size || size > INT32_MAX)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "%s has set PMI_FD, but PMI_RANK and PMI_SIZE are no numbers", l->name);
     l->fd = (int)fd;
     l->number = (uint32_t)number;
     l->size = (uint32_t)size;
@@ -160,10 +155,9 @@ static mlt_status hear_place(mlt_launcher *l, char *why, size_t why_size)
         if (mlt_pmi_find(line, "debug", value, sizeof value))
             break;
     }
-    if (number < 0 || size < 1 || number >= size || size > INT32_MAX) {
-        snprintf(why, why_size, "%s names no rank and size at PMI_PORT", l->name);
-        return MLT_ERR_INVALID;
-    }
+    if (number < 0 || size < 1 || number >= size || size > INT32_MAX)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s names no rank and size at PMI_PORT",
+                        l->name);
     l->number = (uint32_t)number;
     l->size = (uint32_t)size;
     return MLT_OK;
@@ -174,18 +168,14 @@ static mlt_status open_port(mlt_launcher *l, char *why, size_t why_size)
     char line[LINE], host[256];
     const char *where = getenv("PMI_PORT"), *colon = strrchr(where, ':');
     long id = mlt_launcher_number("PMI_ID");
-    if (!colon || (size_t)(colon - where) >= sizeof host || id < 0) {
-        snprintf(why, why_size, "PMI_PORT is '%s' instead of HOST:PORT, or PMI_ID is no number",
-                 where);
-        return MLT_ERR_INVALID;
-    }
+    if (!colon || (size_t)(colon - where) >= sizeof host || id < 0)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "PMI_PORT is '%s' instead of HOST:PORT, or PMI_ID is no number", where);
     snprintf(host, sizeof host, "%.*s", (int)(colon - where), where);
     l->fd = dial(host, colon + 1);
-    if (l->fd < 0) {
-        snprintf(why, why_size, "%s cannot be reached at PMI_PORT=%s: %s", l->name, where,
-                 strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
+    if (l->fd < 0)
+        return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "%s cannot be reached at PMI_PORT=%s: %s",
+                        l->name, where, strerror(errno));
     char answer[LINE];
     snprintf(line, sizeof line, "cmd=initack pmiid=%ld\n", id);
     mlt_status status = ask(l, line, "initack", answer, why, why_size);
@@ -210,16 +200,14 @@ static mlt_status open_pmi(mlt_launcher *l, char *why, size_t why_size)
         mlt_pmi_find(answer, "vallen_max", value, sizeof value) ? strtoul(value, NULL, 10) : 0;
     if (l->most > MLT_LAUNCHER_VALUE)
         l->most = MLT_LAUNCHER_VALUE;
-    if (l->most < LEAST_VALUE) {
-        snprintf(why, why_size, "%s offers %zu bytes for a value of PMI; Millet needs %d", l->name,
-                 l->most, LEAST_VALUE);
-        return MLT_ERR_UNSUPPORTED;
-    }
+    if (l->most < LEAST_VALUE)
+        return mlt_fail(MLT_ERR_UNSUPPORTED, why, why_size,
+                        "%s offers %zu bytes for a value of PMI; Millet needs %d", l->name, l->most,
+                        LEAST_VALUE);
     status = ask(l, "cmd=get_my_kvsname\n", "my_kvsname", answer, why, why_size);
-    if (!status && !mlt_pmi_find(answer, "kvsname", l->job, sizeof l->job)) {
-        snprintf(why, why_size, "%s names no space of keys: '%.200s'", l->name, answer);
-        status = MLT_ERR_INVALID;
-    }
+    if (!status && !mlt_pmi_find(answer, "kvsname", l->job, sizeof l->job))
+        status = mlt_fail(MLT_ERR_INVALID, why, why_size, "%s names no space of keys: '%.200s'",
+                          l->name, answer);
     if (!status)
         status = ask(l, "cmd=get_appnum\n", "appnum", answer, why, why_size);
     if (!status && mlt_pmi_find(answer, "appnum", value, sizeof value) && value[0] != '-')
@@ -230,11 +218,10 @@ static mlt_status open_pmi(mlt_launcher *l, char *why, size_t why_size)
 static mlt_status pmi_put(mlt_launcher *l, const char *card, char *why, size_t why_size)
 {
     char line[LINE], answer[LINE];
-    if (strlen(card) >= l->most) {
-        snprintf(why, why_size, "a card of %zu bytes is too long for %s, which takes %zu",
-                 strlen(card), l->name, l->most - 1);
-        return MLT_ERR_INVALID;
-    }
+    if (strlen(card) >= l->most)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "a card of %zu bytes is too long for %s, which takes %zu", strlen(card),
+                        l->name, l->most - 1);
     snprintf(line, sizeof line, "cmd=put kvsname=%s key=millet-%u value=%s\n", l->job, l->number,
              card);
     return ask(l, line, "put_result", answer, why, why_size);
@@ -252,10 +239,9 @@ static mlt_status pmi_get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_V
     char line[LINE], answer[LINE];
     snprintf(line, sizeof line, "cmd=get kvsname=%s key=millet-%u\n", l->job, of);
     mlt_status status = ask(l, line, "get_result", answer, why, why_size);
-    if (!status && !mlt_pmi_find(answer, "value", card, MLT_LAUNCHER_VALUE)) {
-        snprintf(why, why_size, "%s has no card of process %u: '%.200s'", l->name, of, answer);
-        status = MLT_ERR_INVALID;
-    }
+    if (!status && !mlt_pmi_find(answer, "value", card, MLT_LAUNCHER_VALUE))
+        status = mlt_fail(MLT_ERR_INVALID, why, why_size, "%s has no card of process %u: '%.200s'",
+                          l->name, of, answer);
     return status;
 }
 
@@ -271,9 +257,7 @@ static void close_pmi(mlt_launcher *l)
     char answer[LINE], ignored[512];
     if (l->fd >= 0)
         (void)!ask(l, "cmd=finalize\n", "finalize_ack", answer, ignored, sizeof ignored);
-    if (l->fd >= 0)
-        close(l->fd);
-    l->fd = -1;
+    mlt_os_close_once(&l->fd);
     free(l->got);
     l->got = NULL;
 }

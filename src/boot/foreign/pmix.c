@@ -2,7 +2,6 @@
 // PMIx: libpmix.so.2, loaded when a launcher offers it. The types below are those of its interface
 // (versions 2 to 5 have the same), as far as they are used here; no header is needed.
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,20 +62,19 @@ static mlt_status load(pmix *p, const mlt_launcher *l, char *why, size_t why_siz
     p->library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
     if (!p->library) {
         const char *cause = dlerror();
-        snprintf(why, why_size,
-                 "this program was started by %s, which speaks PMIx, but libpmix.so.2 cannot be "
-                 "loaded (%s); name its folder in LD_LIBRARY_PATH, or use srun --mpi=pmi2 or "
-                 "Millet's mpirun",
-                 l->name, cause ? cause : "unknown");
-        return MLT_ERR_UNSUPPORTED;
+        return mlt_fail(
+            MLT_ERR_UNSUPPORTED, why, why_size,
+            "this program was started by %s, which speaks PMIx, but libpmix.so.2 cannot be "
+            "loaded (%s); name its folder in LD_LIBRARY_PATH, or use srun --mpi=pmi2 or "
+            "Millet's mpirun",
+            l->name, cause ? cause : "unknown");
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *found = dlsym(p->library, functions[i].name);
         memcpy(functions[i].to, &found, sizeof found);
-        if (!found) {
-            snprintf(why, why_size, "libpmix.so.2 has no %s", functions[i].name);
-            return MLT_ERR_UNSUPPORTED;
-        }
+        if (!found)
+            return mlt_fail(MLT_ERR_UNSUPPORTED, why, why_size, "libpmix.so.2 has no %s",
+                            functions[i].name);
     }
     return MLT_OK;
 }
@@ -85,8 +83,8 @@ static mlt_status failed(const mlt_launcher *l, const char *call, int status, ch
                          size_t why_size)
 {
     const pmix *p = l->own;
-    snprintf(why, why_size, "%s of %s failed: %s (%d)", call, l->name, p->error(status), status);
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "%s of %s failed: %s (%d)", call, l->name,
+                    p->error(status), status);
 }
 
 // The library's own function that frees a value is a macro of its header.
@@ -112,8 +110,7 @@ static mlt_status number(const mlt_launcher *l, uint32_t of, const char *key, ui
     free_value(value);
     if (right)
         return MLT_OK;
-    snprintf(why, why_size, "%s gives no number for %s", l->name, key);
-    return MLT_ERR_INVALID;
+    return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s gives no number for %s", l->name, key);
 }
 
 static mlt_status open_pmix(mlt_launcher *l, char *why, size_t why_size)
@@ -124,13 +121,12 @@ static mlt_status open_pmix(mlt_launcher *l, char *why, size_t why_size)
     if (status)
         return status;
     int code = p->init(&p->self, NULL, 0);
-    if (code != DONE) {
-        snprintf(why, why_size,
-                 "this program was started by %s, but its PMIx server does not answer: %s (%d); "
-                 "use srun --mpi=pmi2 or Millet's mpirun",
-                 l->name, p->error(code), code);
-        return MLT_ERR_SYSTEM;
-    }
+    if (code != DONE)
+        return mlt_fail(
+            MLT_ERR_SYSTEM, why, why_size,
+            "this program was started by %s, but its PMIx server does not answer: %s (%d); "
+            "use srun --mpi=pmi2 or Millet's mpirun",
+            l->name, p->error(code), code);
     l->number = p->self.rank;
     snprintf(l->job, sizeof l->job, "%.*s", SPACE_BYTES - 1, p->self.space);
     status = number(l, ALL_PROCESSES, "pmix.job.size", &l->size, why, why_size);
@@ -177,8 +173,7 @@ static mlt_status pmix_get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_
     free_value(value);
     if (right)
         return MLT_OK;
-    snprintf(why, why_size, "%s has no card of process %u", l->name, of);
-    return MLT_ERR_INVALID;
+    return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s has no card of process %u", l->name, of);
 }
 
 static void pmix_end_all(mlt_launcher *l, int status)

@@ -15,10 +15,9 @@ static char own_card[MLT_LAUNCHER_VALUE];
 static mlt_status open_it(mlt_launcher *l, char *why, size_t why_size)
 {
     uint64_t number; // so that no process that had this id before has the name
-    if (mlt_os_random(&number, sizeof number) != MLT_OK) {
-        snprintf(why, why_size, "the system has no random bytes: %s", strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
+    if (mlt_os_random(&number, sizeof number) != MLT_OK)
+        return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "the system has no random bytes: %s",
+                        strerror(errno));
     l->number = 0;
     l->size = 1;
     snprintf(l->job, sizeof l->job, "single %d %016llx", (int)getpid(), (unsigned long long)number);

@@ -154,11 +154,9 @@ mlt_status mlt_coll_program(const mlt_coll_alg *alg, const mlt_coll_shape *shape
 {
     char text[160];
     const char *fault = shape_fault(alg, shape, text, sizeof text);
-    if (fault) {
-        snprintf(why, why_size, "%s.%s: %s", mlt_collective_names[alg->collective], alg->name,
-                 fault);
-        return MLT_ERR_INVALID;
-    }
+    if (fault)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s.%s: %s",
+                        mlt_collective_names[alg->collective], alg->name, fault);
     mlt_goal_program *program = mlt_goal_program_new(shape->ranks);
     uint32_t told = shape->ranks / 256 + 1;
     for (uint32_t r = 0; r < shape->ranks; r++) {

@@ -29,18 +29,15 @@ static void alg_canonical_join(const mlt_emit *e, const mlt_operands *o, alg_can
                                uint32_t left, uint32_t right, uint32_t own)
 {
     if (own != left && own != right) {
-        uint32_t exec = mlt_emit_exec(e, b->at[left], b->at[right], b->done[left]);
-        mlt_emit_after(e, exec, b->done[right]);
-        b->done[left] = exec;
+        b->done[left] = mlt_emit_after(
+            e, mlt_emit_exec(e, b->at[left], b->at[right], b->done[left]), b->done[right]);
         return;
     }
     uint32_t other = own == left ? right : left, exec;
     if (b->at[other].buf == o->out.buf) { // it is in the result, one's own in `in`
-        exec = (own == left ? mlt_emit_exec_reversed : mlt_emit_exec)(e, o->out, o->in,
-                                                                      b->done[other]);
+        exec = mlt_emit_combine(e, own == left, o->out, o->in, b->done[other]);
     } else {
-        exec = (own == left ? mlt_emit_exec : mlt_emit_exec_reversed)(e, o->out, b->at[other],
-                                                                      b->done[other]);
+        exec = mlt_emit_combine(e, own != left, o->out, b->at[other], b->done[other]);
         mlt_emit_after(e, exec, b->done[own]);
         for (; b->first < b->sends; b->first++)
             mlt_emit_after(e, exec, b->first);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/alg/emit.h"
 
-#include <stdlib.h>
-
 #include "base/memory.h"
 #include "coll/alg/alg_int.h"
 
@@ -37,18 +35,18 @@ mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t byte
 
 mlt_goal_span mlt_emit_memory(const mlt_emit *e, uint64_t bytes)
 {
-    return bytes ? mlt_emit_buffer(e, "tmp", bytes) : (mlt_goal_span){0};
+    return mlt_emit_buffer_if(e, bytes > 0, "tmp", bytes);
 }
 
-void mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on)
+mlt_goal_span mlt_emit_buffer_if(const mlt_emit *e, bool needed, const char *name, uint64_t bytes)
+{
+    return needed ? mlt_emit_buffer(e, name, bytes) : (mlt_goal_span){0};
+}
+
+uint32_t mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on)
 {
     if (action != NONE && on != NONE)
         mlt_goal_require(e->program, e->slot, action, on);
-}
-
-static uint32_t ordered(const mlt_emit *e, uint32_t action, uint32_t after)
-{
-    mlt_emit_after(e, action, after);
     return action;
 }
 
@@ -56,14 +54,14 @@ uint32_t mlt_emit_send(const mlt_emit *e, mlt_goal_span span, uint32_t to, uint3
 {
     if (!span.size)
         return NONE;
-    return ordered(e, mlt_goal_send(e->program, e->slot, span, (int32_t)to, 0), after);
+    return mlt_emit_after(e, mlt_goal_send(e->program, e->slot, span, (int32_t)to, 0), after);
 }
 
 uint32_t mlt_emit_recv(const mlt_emit *e, mlt_goal_span span, uint32_t from, uint32_t after)
 {
     if (!span.size)
         return NONE;
-    return ordered(e, mlt_goal_recv(e->program, e->slot, span, (int32_t)from, 0), after);
+    return mlt_emit_after(e, mlt_goal_recv(e->program, e->slot, span, (int32_t)from, 0), after);
 }
 
 static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span result,
@@ -81,7 +79,7 @@ static uint32_t local(const mlt_emit *e, mlt_op op, uint8_t flags, mlt_goal_span
                               .buf = {result.buf, second.buf},
                               .at = {result.at, second.at},
                               .size = {result.size, second.size}};
-    return ordered(e, mlt_goal_add(e->program, e->slot, &action), after);
+    return mlt_emit_after(e, mlt_goal_add(e->program, e->slot, &action), after);
 }
 
 uint32_t mlt_emit_copy(const mlt_emit *e, mlt_goal_span to, mlt_goal_span from, uint32_t after)
@@ -104,19 +102,19 @@ uint32_t mlt_emit_exec_reversed(const mlt_emit *e, mlt_goal_span result, mlt_goa
 uint32_t mlt_emit_nop(const mlt_emit *e, uint32_t after)
 {
     mlt_goal_action action = {.kind = MLT_GOAL_NOP};
-    return ordered(e, mlt_goal_add(e->program, e->slot, &action), after);
+    return mlt_emit_after(e, mlt_goal_add(e->program, e->slot, &action), after);
 }
 
 uint32_t mlt_emit_signal(const mlt_emit *e, uint32_t to, uint32_t after)
 {
     mlt_goal_span nothing = {MLT_GOAL_NOWHERE, 0, 0};
-    return ordered(e, mlt_goal_send(e->program, e->slot, nothing, (int32_t)to, 0), after);
+    return mlt_emit_after(e, mlt_goal_send(e->program, e->slot, nothing, (int32_t)to, 0), after);
 }
 
 uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after)
 {
     mlt_goal_span nothing = {MLT_GOAL_NOWHERE, 0, 0};
-    return ordered(e, mlt_goal_recv(e->program, e->slot, nothing, (int32_t)from, 0), after);
+    return mlt_emit_after(e, mlt_goal_recv(e->program, e->slot, nothing, (int32_t)from, 0), after);
 }
 
 uint32_t *mlt_emit_actions(uint32_t count)
@@ -130,9 +128,7 @@ uint32_t *mlt_emit_actions(uint32_t count)
 mlt_goal_span mlt_emit_gathered(const mlt_emit *e, mlt_goal_span *out, uint32_t *copy)
 {
     bool here = e->shape->in_place;
-    mlt_goal_span in = {0};
-    if (!here)
-        in = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
+    mlt_goal_span in = mlt_emit_buffer_if(e, !here, "in", mlt_emit_bytes(e, e->rank));
     *out = mlt_emit_buffer(e, "out", mlt_emit_all(e));
     mlt_goal_span block = mlt_emit_blocks(e, *out, e->rank, 1);
     *copy = here ? (uint32_t)NONE : mlt_emit_copy(e, block, in, NONE);

@@ -30,6 +30,7 @@ mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, 
 // A new buffer of the rank, whole. Of temporary memory there is none if it has no bytes.
 mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes);
 mlt_goal_span mlt_emit_memory(const mlt_emit *e, uint64_t bytes);
+mlt_goal_span mlt_emit_buffer_if(const mlt_emit *e, bool needed, const char *name, uint64_t bytes);
 
 uint32_t mlt_emit_send(const mlt_emit *e, mlt_goal_span span, uint32_t to, uint32_t after);
 uint32_t mlt_emit_recv(const mlt_emit *e, mlt_goal_span span, uint32_t from, uint32_t after);
@@ -40,8 +41,13 @@ uint32_t mlt_emit_exec(const mlt_emit *e, mlt_goal_span result, mlt_goal_span se
 // result = second op result
 uint32_t mlt_emit_exec_reversed(const mlt_emit *e, mlt_goal_span result, mlt_goal_span second,
                                 uint32_t after);
+static inline uint32_t mlt_emit_combine(const mlt_emit *e, bool reversed, mlt_goal_span result,
+                                        mlt_goal_span second, uint32_t after)
+{
+    return (reversed ? mlt_emit_exec_reversed : mlt_emit_exec)(e, result, second, after);
+}
 uint32_t mlt_emit_nop(const mlt_emit *e, uint32_t after);
-void mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on);
+uint32_t mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on); // the action
 
 // Messages without bytes that are there all the same, for barriers.
 uint32_t mlt_emit_signal(const mlt_emit *e, uint32_t to, uint32_t after);

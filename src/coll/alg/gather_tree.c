@@ -60,9 +60,8 @@ void mlt_alg_gather_tree(const mlt_emit *e)
 
 static void scatter_root(const mlt_emit *e, uint32_t radix)
 {
-    mlt_goal_span out = {0};
-    if (!e->shape->in_place)
-        out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank));
+    mlt_goal_span out =
+        mlt_emit_buffer_if(e, !e->shape->in_place, "out", mlt_emit_bytes(e, e->rank));
     mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
     if (!e->shape->in_place)
         mlt_emit_copy(e, out, mlt_emit_blocks(e, in, e->rank, 1), NONE);

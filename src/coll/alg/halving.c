@@ -62,12 +62,12 @@ void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt
         if (first) {
             uint32_t recv = mlt_emit_recv(e, keep, partner, NONE);
             mlt_goal_span own = mlt_halving_part(e, h, in, h->keep[k]);
-            exec = (upper ? mlt_emit_exec : mlt_emit_exec_reversed)(e, keep, own, recv);
+            exec = mlt_emit_combine(e, !upper, keep, own, recv);
         } else {
             h->sent[k] = send;
             mlt_goal_span at = mlt_emit_next(&tmp, keep.size);
             uint32_t recv = mlt_emit_recv(e, at, partner, NONE);
-            exec = (upper ? mlt_emit_exec_reversed : mlt_emit_exec)(e, keep, at, recv);
+            exec = mlt_emit_combine(e, upper, keep, at, recv);
             mlt_emit_after(e, exec, h->last);
         }
         h->last = exec;

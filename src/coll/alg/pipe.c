@@ -78,15 +78,14 @@ uint32_t mlt_pipe_combine(const mlt_emit *e, const mlt_tree *tree, mlt_goal_span
         bool before = tree->shape->sides && child < e->rank;
         if (!i && !in_place) { // straight into the result: no copy of one's own
             uint32_t recv = mlt_emit_recv(e, acc, child, NONE);
-            last = (before ? mlt_emit_exec : mlt_emit_exec_reversed)(e, acc, own, recv);
+            last = mlt_emit_combine(e, !before, acc, own, recv);
             continue;
         }
         uint32_t slot = (i - !in_place) % SLOTS;
         mlt_goal_span at = mlt_emit_part(tmp, slot * stride, acc.size);
         uint32_t recv = mlt_emit_recv(e, at, child, free_after[slot]);
-        uint32_t exec = (before ? mlt_emit_exec_reversed : mlt_emit_exec)(e, acc, at, recv);
-        mlt_emit_after(e, exec, last);
-        free_after[slot] = last = exec;
+        free_after[slot] = last =
+            mlt_emit_after(e, mlt_emit_combine(e, before, acc, at, recv), last);
     }
     return last;
 }

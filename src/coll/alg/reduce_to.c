@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "coll/alg/emit.h"
+#include "coll/alg/partial.h"
 
 // ---- load
 
@@ -71,8 +72,8 @@ typedef struct planner {
 
 static void edge(planner *p, uint32_t from, uint32_t to, mlt_reduce_to_kind kind)
 {
-    MLT_ARRAY_WANT(p->plan.edges, p->plan.count + 1ull, p->plan_room);
-    p->plan.edges[p->plan.count++] = (mlt_reduce_to_edge){from, to, kind};
+    *MLT_ARRAY_ADD(p->plan.edges, p->plan.count, p->plan_room) =
+        (mlt_reduce_to_edge){from, to, kind};
     load_edge(p->load, p->plan.edges[p->plan.count - 1]);
 }
 
@@ -212,59 +213,30 @@ const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape)
 
 // ---- as GOAL
 
-typedef struct reduce_to_state {
-    const mlt_emit *e;
-    mlt_goal_span in, acc, tmp; // acc: where the result or a part of it is built
-    bool empty;                 // acc
-    uint32_t last;
-    uint32_t gave; // what left acc for good; the result may come there afterwards
-} reduce_to_state;
-
-static uint32_t reduce_to_combined(const reduce_to_state *s, bool acc_first, mlt_goal_span with,
-                                   uint32_t after)
-{
-    return acc_first ? mlt_emit_exec(s->e, s->acc, with, after)
-                     : mlt_emit_exec_reversed(s->e, s->acc, with, after);
-}
-
-static void reduce_to_combine(reduce_to_state *s, uint32_t from, uint32_t sent)
-{
-    const mlt_emit *e = s->e;
-    bool lower = from < e->rank;
-    if (s->empty) {
-        s->last = reduce_to_combined(s, lower, s->in, mlt_emit_recv(e, s->acc, from, NONE));
-        s->empty = false;
-        return;
-    }
-    mlt_goal_span at = mlt_emit_next(&s->tmp, e->n);
-    uint32_t exec = reduce_to_combined(s, !lower, at, mlt_emit_recv(e, at, from, NONE));
-    mlt_emit_after(e, exec, sent != NONE ? sent : s->last);
-    s->last = exec;
-}
-
-static void follow(reduce_to_state *s, mlt_reduce_to_edge edge)
+// gave: what left acc for good; the result may come there afterwards.
+static void follow(mlt_partial *s, mlt_reduce_to_edge edge, uint32_t *gave)
 {
     const mlt_emit *e = s->e;
     bool from = edge.from == e->rank;
     uint32_t other = from ? edge.to : edge.from, sent = NONE;
     if (edge.kind == MLT_REDUCE_TO_TELL && !from) {
-        s->last = mlt_emit_recv(e, s->acc, other, s->gave);
+        s->last = mlt_emit_recv(e, s->acc, other, *gave);
         s->empty = false;
         return;
     }
     if (from || edge.kind == MLT_REDUCE_TO_MEET)
-        sent = mlt_emit_send(e, s->empty ? s->in : s->acc, other, s->last);
+        sent = mlt_partial_send(s, other);
     if (edge.kind == MLT_REDUCE_TO_GIVE && from && !s->empty)
-        s->gave = sent;
+        *gave = sent;
     if (!from || edge.kind == MLT_REDUCE_TO_MEET)
-        reduce_to_combine(s, other, sent);
+        mlt_partial_take(s, other, sent);
 }
 
 void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_emit *e)
 {
     uint32_t rank = e->rank;
-    reduce_to_state s = {.e = e, .empty = true, .last = NONE, .gave = NONE};
-    uint32_t combines = 0;
+    mlt_partial s = {.e = e, .empty = true, .last = NONE};
+    uint32_t combines = 0, gave = NONE;
     for (uint32_t i = 0; i < plan->count; i++) {
         mlt_reduce_to_edge at = plan->edges[i];
         bool from = at.from == rank, to = at.to == rank;
@@ -273,17 +245,12 @@ void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_emit *e)
     }
     bool gives = mlt_reduce_to_has(e->shape->contributes, rank);
     bool gets = mlt_reduce_to_has(e->shape->receives, rank);
-    if (gives)
-        s.in = mlt_emit_buffer(e, "in", e->n);
-    if (gets)
-        s.acc = mlt_emit_buffer(e, "out", e->n);
-    else if (combines)
-        s.acc = mlt_emit_buffer(e, "tmp_acc", e->n);
-    if (combines > 1)
-        s.tmp = mlt_emit_buffer(e, "tmp", (combines - 1) * e->n);
+    s.in = mlt_emit_buffer_if(e, gives, "in", e->n);
+    s.acc = mlt_emit_buffer_if(e, gets || combines, gets ? "out" : "tmp_acc", e->n);
+    s.tmp = mlt_emit_buffer_if(e, combines > 1, "tmp", (combines - 1) * e->n);
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->edges[i].from == rank || plan->edges[i].to == rank)
-            follow(&s, plan->edges[i]);
+            follow(&s, plan->edges[i], &gave);
     if (gives && gets && s.empty) // the result is its own
         mlt_emit_copy(e, s.acc, s.in, NONE);
 }

@@ -72,8 +72,7 @@ static uint32_t add_thing(mlt_waitfor_graph *g, const void *at, bool chan)
 
 static void add_need(mlt_waitfor_graph *g, uint32_t node, mlt_csp_wait_kind kind, const void *what)
 {
-    MLT_ARRAY_WANT(g->needs, g->need_count + (size_t)1, g->need_room);
-    g->needs[g->need_count++] = (mlt_waitfor_need){
+    *MLT_ARRAY_ADD(g->needs, g->need_count, g->need_room) = (mlt_waitfor_need){
         .node = node,
         .thing = add_thing(g, what, kind == MLT_CSP_READ || kind == MLT_CSP_WRITE),
         .side = kind == MLT_CSP_WRITE ? MLT_WAITFOR_SIDE_WRITES : MLT_WAITFOR_SIDE_READS,
@@ -367,8 +366,7 @@ typedef struct edges {
 
 static void add_edge(edges *e, uint32_t from, uint32_t to)
 {
-    MLT_ARRAY_WANT(e->items, e->count + (size_t)1, e->room);
-    e->items[e->count++] = (mlt_edge){from, to};
+    *MLT_ARRAY_ADD(e->items, e->count, e->room) = (mlt_edge){from, to};
 }
 
 // Of claims up to that class.

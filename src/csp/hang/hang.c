@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/numbers.h"
 #include "base/table.h"
 #include "csp/hang/hang_int.h"
 #include "os/os.h"
@@ -149,19 +150,6 @@ static void hang_join(group *own, const skeleton *s)
 
 // ---- lines of groups
 
-static const char *number(char text[32], uint64_t n)
-{
-    char digits[24], *to = text;
-    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-    return text;
-}
-
 static void add_ranges(mlt_text *w, const group *own)
 {
     for (uint32_t i = 0; i < own->ranges && i < MOST_RANGES; i++) {
@@ -192,7 +180,7 @@ static uint64_t add_column(mlt_text *w, const group *own, const column *c, bool 
 
 static void add_group(mlt_text *w, const mlt_waitfor_graph *g, const group *own)
 {
-    char line[LINE], text[32];
+    char line[LINE], text[MLT_NUMBER_BYTES];
     skeleton s;
     make_line(g, own->leader, line, sizeof line);
     if (own->members == 1) {
@@ -205,7 +193,7 @@ static void add_group(mlt_text *w, const mlt_waitfor_graph *g, const group *own)
     uint32_t at = 0;
     for (size_t i = 0; s.text[i]; i++) {
         if (i == s.name_length)
-            mlt_waitfor_add(w, " (%s)", number(text, own->members));
+            mlt_waitfor_add(w, " (%s)", mlt_number(text, own->members));
         if (s.text[i] != '\1') {
             mlt_waitfor_add(w, "%c", s.text[i]);
         } else if (i < s.name_length) {
@@ -216,7 +204,7 @@ static void add_group(mlt_text *w, const mlt_waitfor_graph *g, const group *own)
         }
     }
     if (others)
-        mlt_waitfor_add(w, " (except %s)", number(text, others));
+        mlt_waitfor_add(w, " (except %s)", mlt_number(text, others));
     mlt_waitfor_add(w, "\n");
 }
 
@@ -237,7 +225,7 @@ static int by_leader(const void *a, const void *b)
 static void add_groups(mlt_text *w, const mlt_waitfor_graph *g)
 {
     groups all = {0};
-    char line[LINE], text[32];
+    char line[LINE], text[MLT_NUMBER_BYTES];
     skeleton s;
     uint64_t start = mlt_os_thread_ns(), seen = 0;
     for (uint32_t node = 0; node < g->nodes; node++) {
@@ -262,10 +250,11 @@ static void add_groups(mlt_text *w, const mlt_waitfor_graph *g)
         else
             left += all.items[i].members;
     if (left)
-        mlt_waitfor_add(w, "  and %s processes that wait for other things\n", number(text, left));
+        mlt_waitfor_add(w, "  and %s processes that wait for other things\n",
+                        mlt_number(text, left));
     if (seen < g->waiting)
         mlt_waitfor_add(w, "  and %s processes that wait, and were not looked at\n",
-                        number(text, g->waiting - seen));
+                        mlt_number(text, g->waiting - seen));
     free(all.items);
     mlt_table_free(&all.table);
 }
@@ -285,14 +274,14 @@ static void add_each(mlt_text *w, const mlt_waitfor_graph *g)
 
 static void add_cycle(mlt_text *w, const mlt_waitfor_graph *g)
 {
-    char text[32];
+    char text[MLT_NUMBER_BYTES];
     uint32_t length;
     mlt_waitfor_step *steps = mlt_waitfor_graph_cycle(g, &length);
     if (!steps)
         return;
     bool all = length <= CYCLE_HEAD + CYCLE_TAIL + 1;
     if (length > 1)
-        mlt_waitfor_add(w, "  the cycle of %s processes:\n", number(text, length));
+        mlt_waitfor_add(w, "  the cycle of %s processes:\n", mlt_number(text, length));
     for (uint32_t i = 0; i < length; i++) {
         if (!all && i == CYCLE_HEAD) {
             mlt_waitfor_add(w, "    ...\n");
@@ -307,9 +296,9 @@ static void add_cycle(mlt_text *w, const mlt_waitfor_graph *g)
 
 static void add_running(mlt_text *w, const mlt_waitfor_graph *g)
 {
-    char text[32];
+    char text[MLT_NUMBER_BYTES];
     if (g->running)
-        mlt_waitfor_add(w, "  %s process%s\n", number(text, g->running),
+        mlt_waitfor_add(w, "  %s process%s\n", mlt_number(text, g->running),
                         g->running == 1 ? " runs" : "es run");
 }
 

@@ -62,8 +62,7 @@ void mlt_waitfor_add_port(mlt_text *w, const csp_port *port)
     mlt_csp_port_name(port, name, sizeof name);
     mlt_waitfor_add(w, port->name[0] ? "port '%s'" : "%s", name);
     uint32_t count = 0;
-    for (const mlt_list_node *l = port->senders.next; l != &port->senders; l = l->next) {
-        const mlt_csp_port_sender *sender = mlt_container_of(l, mlt_csp_port_sender, node);
+    MLT_LIST_EACH(const mlt_csp_port_sender, sender, &port->senders, node) {
         if (!sender->route || ++count > SENDERS_SHOWN)
             continue;
         mlt_waitfor_add(w, count == 1 ? ", to which " : ", ");

@@ -164,13 +164,10 @@ mlt_status mlt_names_file_read(const char *path, mlt_names_file *out, char *why,
     if (!mine)
         return MLT_ERR_INVALID;
     if (bytes < 0) {
-        snprintf(why, why_size, "'%s': %s", path, strerror(error));
-        return MLT_ERR_SYSTEM;
+        return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "'%s': %s", path, strerror(error));
     }
-    if (!mlt_names_file_parse(text, (size_t)bytes, out, wrong, sizeof wrong)) {
-        snprintf(why, why_size, "'%s': %s", path, wrong);
-        return MLT_ERR_INVALID;
-    }
+    if (!mlt_names_file_parse(text, (size_t)bytes, out, wrong, sizeof wrong))
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "'%s': %s", path, wrong);
     return MLT_OK;
 }
 
@@ -232,8 +229,8 @@ bool mlt_names_usual_folder(char folder[MLT_NAMES_PATH], char *why, size_t why_s
         n = snprintf(folder, MLT_NAMES_PATH, "%s/.millet", home);
     if (n > 0 && n < MLT_NAMES_PATH)
         return true;
-    snprintf(why, why_size, "neither XDG_RUNTIME_DIR nor HOME says where the name server is");
-    return false;
+    return mlt_deny(why, why_size,
+                    "neither XDG_RUNTIME_DIR nor HOME says where the name server is");
 }
 
 bool mlt_names_same_key(const unsigned char *a, const unsigned char *b)

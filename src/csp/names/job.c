@@ -83,12 +83,9 @@ static void job_answer(mlt_worker *worker, uint32_t to, int32_t question, csp_st
 
 static job_kept *job_find_own(mlt_names_kept *names, const char *name)
 {
-    mlt_list_node *list = &names->names[bucket_of(name)];
-    for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        job_kept *k = mlt_container_of(l, job_kept, node);
+    MLT_LIST_EACH(job_kept, k, &names->names[bucket_of(name)], node)
         if (strcmp(k->name.name, name) == 0)
             return k;
-    }
     return NULL;
 }
 
@@ -106,13 +103,10 @@ static void put(mlt_worker *worker, uint32_t from, int32_t question, const mlt_n
     uint32_t bucket = bucket_of(k->name.name);
     mlt_list_push_back(&names->names[bucket], &k->node);
     job_answer(worker, from, question, CSP_OK, NULL);
-    mlt_list_node *list = &names->finders[bucket];
-    for (mlt_list_node *l = list->next, *next; l != list; l = next) {
-        next = l->next;
-        finder *f = mlt_container_of(l, finder, node);
+    MLT_LIST_EACH_SAFE(finder, f, &names->finders[bucket], node) {
         if (strcmp(f->name, k->name.name) != 0)
             continue;
-        mlt_list_remove(l);
+        mlt_list_remove(&f->node);
         job_answer(worker, f->worker, f->question, CSP_OK, &k->name);
         free(f);
     }
@@ -149,12 +143,10 @@ static void drop(mlt_worker *worker, uint32_t from, int32_t question, const char
 static void stop_finding(mlt_names_kept *names, uint32_t worker, int32_t question, bool all)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
-        for (mlt_list_node *l = names->finders[i].next, *next; l != &names->finders[i]; l = next) {
-            next = l->next;
-            finder *f = mlt_container_of(l, finder, node);
+        MLT_LIST_EACH_SAFE(finder, f, &names->finders[i], node) {
             if (f->worker != worker || (!all && f->question != question))
                 continue;
-            mlt_list_remove(l);
+            mlt_list_remove(&f->node);
             free(f);
         }
 }
@@ -193,13 +185,11 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from)
         return;
     stop_finding(reach->names, from, 0, true);
     for (uint32_t i = 0; i < BUCKETS; i++)
-        for (mlt_list_node *l = reach->names->names[i].next, *next; l != &reach->names->names[i];
-             l = next) {
-            next = l->next;
-            if (mlt_container_of(l, job_kept, node)->name.at.worker != from)
+        MLT_LIST_EACH_SAFE(job_kept, k, &reach->names->names[i], node) {
+            if (k->name.at.worker != from)
                 continue;
-            mlt_list_remove(l);
-            free(mlt_container_of(l, job_kept, node));
+            mlt_list_remove(&k->node);
+            free(k);
         }
 }
 
@@ -246,10 +236,9 @@ static bool has_come(mlt_worker *worker, uint32_t heir)
 static void hand_to(mlt_worker *worker, mlt_names_kept *names, uint32_t heir, uint64_t until)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
-        for (mlt_list_node *l = names->names[i].next; l != &names->names[i]; l = l->next) {
-            const mlt_name *name = &mlt_container_of(l, job_kept, node)->name;
-            mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, name, name_bytes(name));
-        }
+        MLT_LIST_EACH(const job_kept, k, &names->names[i], node)
+            mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, &k->name,
+                           name_bytes(&k->name));
     if (!mlt_job_is_here(worker->boot->job, heir)) {
         mlt_reach_of(worker)->kept = false;
         mlt_reach_of(worker)->met[heir] = MLT_MET;
@@ -281,12 +270,11 @@ void mlt_names_job_end(mlt_worker *worker)
         return;
     mlt_names_ended(worker, worker->index);
     hand_on(worker, names);
-    mlt_list_node *l;
     for (uint32_t i = 0; i < BUCKETS; i++) {
-        while ((l = mlt_list_pop_front(&names->names[i])))
-            free(mlt_container_of(l, job_kept, node));
-        while ((l = mlt_list_pop_front(&names->finders[i])))
-            free(mlt_container_of(l, finder, node));
+        MLT_LIST_DRAIN(job_kept, k, &names->names[i], node)
+            free(k);
+        MLT_LIST_DRAIN(finder, f, &names->finders[i], node)
+            free(f);
     }
     free(names);
     mlt_reach_of(worker)->names = NULL;

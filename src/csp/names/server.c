@@ -62,8 +62,7 @@ static void server_finish(mlt_names *names, server_ask *a, csp_status status)
 static void finish_all(mlt_names *names, const char *why)
 {
     mlt_csp *csp = names->csp;
-    while (!mlt_list_empty(&names->asks)) {
-        server_ask *a = mlt_container_of(names->asks.next, server_ask, node);
+    for (server_ask *a; (a = MLT_LIST_FIRST(&names->asks, server_ask, node));) {
         snprintf(a->message->text, sizeof a->message->text, "%.*s",
                  (int)sizeof a->message->text - 1, why); // longer ones are cut
         server_finish(names, a, CSP_REFUSED);
@@ -73,19 +72,16 @@ static void finish_all(mlt_names *names, const char *why)
 
 static server_kept *kept_as(mlt_names *names, const char *name)
 {
-    for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, node);
+    MLT_LIST_EACH(server_kept, k, &names->kept, node)
         if (strcmp(k->name.name, name) == 0)
             return k;
-    }
     return NULL;
 }
 
 // The server that came back has a name otherwise: somebody was faster.
 static void hear_of_kept(mlt_names *names, const mlt_names_message *m)
 {
-    for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, node);
+    MLT_LIST_EACH(server_kept, k, &names->kept, node) {
         if (k->id != m->id || m->status == CSP_OK)
             continue;
         mlt_csp_why(names->csp, "the name server was started again, and since then: %s", m->text);
@@ -104,9 +100,7 @@ static void close_line(mlt_names *names)
     mlt_io_watch_stop(sched, &names->writes);
     mlt_dial_free(names->dial);
     names->dial = NULL;
-    if (names->fd >= 0)
-        mlt_os_close(names->fd);
-    names->fd = -1;
+    mlt_os_close_once(&names->fd);
     names->state = MLT_NAMES_OFF;
     names->held = names->out_at = names->out_end = 0;
 }
@@ -215,8 +209,7 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
     mlt_status status = mlt_names_file_read(names->path, &file, wrong, sizeof wrong);
     if (status != MLT_OK) {
         *absent = status == MLT_ERR_NOT_FOUND;
-        mlt_csp_why(csp, "the file of the name server: %s", wrong);
-        return false;
+        return mlt_csp_why(csp, "the file of the name server: %s", wrong);
     }
     names->file = file;
     if (!mlt_names_file_is_here(&file))
@@ -226,13 +219,11 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
         return dial_far(names);
     if (fd < 0) {
         *absent = errno == ECONNREFUSED || errno == ENOENT;
-        mlt_csp_why(csp, "no name server is at '%s': %s", file.socket, strerror(errno));
-        return false;
+        return mlt_csp_why(csp, "no name server is at '%s': %s", file.socket, strerror(errno));
     }
     if (!mlt_os_line_own(fd, NULL)) {
         mlt_os_close(fd);
-        mlt_csp_why(csp, "another user listens at '%s'", file.socket);
-        return false;
+        return mlt_csp_why(csp, "another user listens at '%s'", file.socket);
     }
     names->fd = fd;
     return server_say_hello(names, false);
@@ -242,14 +233,13 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
 
 static void send_all(mlt_names *names)
 {
-    for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, node);
+    MLT_LIST_EACH(server_kept, k, &names->kept, node) {
         k->id = ++names->ids;
         mlt_names_message m = {.verb = MLT_NAMES_PUT, .id = k->id, .name = k->name};
         server_say(names, &m);
     }
-    for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next)
-        server_say(names, mlt_container_of(l, server_ask, node)->message);
+    MLT_LIST_EACH(server_ask, a, &names->asks, node)
+        server_say(names, a->message);
 }
 
 static void hear(mlt_names *names, const mlt_names_message *m)
@@ -267,8 +257,7 @@ static void hear(mlt_names *names, const mlt_names_message *m)
         return;
     case MLT_NAMES_ANSWER:
     case MLT_NAMES_FOUND:
-        for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next) {
-            server_ask *a = mlt_container_of(l, server_ask, node);
+        MLT_LIST_EACH(server_ask, a, &names->asks, node) {
             if (a->message->id != m->id)
                 continue;
             *a->message = *m;
@@ -549,9 +538,8 @@ void mlt_names_free(mlt_names *names)
 {
     mlt_timer_stop(names->csp->sched, &names->again);
     close_line(names);
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&names->kept)))
-        free(mlt_container_of(l, server_kept, node));
+    MLT_LIST_DRAIN(server_kept, k, &names->kept, node)
+        free(k);
     free(names->out);
     free(names);
 }

@@ -145,13 +145,10 @@ static void net_chan_life_ends(csp_chan *chan, mlt_chan_life life)
     if (chan->life != MLT_CHAN_LIVES)
         return;
     chan->life = (uint8_t)life;
-    mlt_list_node *queues[] = {&chan->offers[MLT_READS], &chan->offers[MLT_WRITES]};
-    for (int i = 0; i < 2; i++)
-        for (mlt_list_node *l = queues[i]->next, *next; l != queues[i]; l = next) {
-            next = l->next;
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    for (int i = 0; i < 2; i++) // MLT_READS, MLT_WRITES
+        MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[i], node) {
             if (offer->alt->chosen != MLT_ALT_OPEN)
-                mlt_list_remove(l);
+                mlt_list_remove(&offer->node);
             else if (!offer->alt->promised || (offer->op & OP_PROMISED))
                 net_chan_settle(chan, offer, mlt_chan_status(chan));
             // else it is promised elsewhere, and looks again if that is void
@@ -269,13 +266,10 @@ static void asked(stand_in *s, mlt_offer *offer)
 
 static mlt_offer *find_op(csp_chan *chan, uint32_t op)
 {
-    mlt_list_node *queues[] = {&chan->offers[MLT_READS], &chan->offers[MLT_WRITES]};
-    for (int i = 0; i < 2; i++)
-        for (mlt_list_node *l = queues[i]->next; l != queues[i]; l = l->next) {
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    for (int i = 0; i < 2; i++) // MLT_READS, MLT_WRITES
+        MLT_LIST_EACH(mlt_offer, offer, &chan->offers[i], node)
             if ((offer->op & OP_NUMBER) == op)
                 return offer;
-        }
     return NULL;
 }
 
@@ -305,9 +299,7 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
 {
     if (bytes != chan->size || chan->life != MLT_CHAN_LIVES)
         return;
-    for (mlt_list_node *l = chan->offers[MLT_READS].next; l != &chan->offers[MLT_READS];
-         l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, offer, &chan->offers[MLT_READS], node) {
         if (offer->alt->chosen != MLT_ALT_OPEN ||
             (offer->alt->promised && !(offer->op & OP_PROMISED)))
             continue;
@@ -553,22 +545,17 @@ MLT_EXPORT csp_status csp_find_out(const char *name, size_t size, csp_out **out,
 
 void mlt_remote_chan_leave(mlt_csp *csp)
 {
-    for (mlt_list_node *l = csp->chans.next; l != &csp->chans; l = l->next) {
-        csp_chan *chan = mlt_container_of(l, csp_chan, all);
+    MLT_LIST_EACH(csp_chan, chan, &csp->chans, all)
         if (chan->net && mlt_remote_chan_of(chan)->home)
             mlt_home_bequeath(chan);
-    }
 }
 
 void mlt_remote_chan_end(mlt_csp *csp)
 {
-    mlt_list_node *l;
     mlt_remote_chan_leave(csp);
-    while ((l = mlt_list_pop_front(&csp->net->retired)))
-        free_stand_in(mlt_container_of(l, stand_in, node));
-    for (l = csp->chans.next; l != &csp->chans;) {
-        csp_chan *chan = mlt_container_of(l, csp_chan, all);
-        l = l->next;
+    MLT_LIST_DRAIN(stand_in, s, &csp->net->retired, node)
+        free_stand_in(s);
+    MLT_LIST_EACH_SAFE(csp_chan, chan, &csp->chans, all) {
         if (!chan->net)
             continue;
         if (mlt_remote_chan_of(chan)->home)

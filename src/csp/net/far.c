@@ -78,10 +78,9 @@ mlt_status mlt_far_begin(mlt_far *far, const unsigned char key[MLT_KEY_BYTES], u
     if (status != MLT_OK)
         return status;
     uint32_t random = 0;
-    if (!number && mlt_os_random(&random, sizeof random) != MLT_OK) {
-        snprintf(why, why_size, "the system gives no random bytes: %s", strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
+    if (!number && mlt_os_random(&random, sizeof random) != MLT_OK)
+        return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "the system gives no random bytes: %s",
+                        strerror(errno));
     far->number = number ? number : random | 2;
     memcpy(far->key.bytes, key, sizeof far->key.bytes);
     far->self = (mlt_greet_self){.key = &far->key,

@@ -163,13 +163,10 @@ static void transfer(csp_chan *chan, mlt_offer *one, mlt_offer *other, bool one_
 // The first that can be served without asking.
 static mlt_offer *find_ready(csp_chan *chan, bool writes, mlt_offer *self)
 {
-    mlt_list_node *queue = &chan->offers[writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, offer, &chan->offers[writes], node)
         if (!offer->alt->promised && offer->alt->chosen == MLT_ALT_OPEN && !must_ask(offer) &&
             !(self && is_same(chan, offer, self)))
             return offer;
-    }
     return NULL;
 }
 
@@ -253,22 +250,16 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
         home_ask(chan, offer, NULL);
         return;
     }
-    mlt_list_node *queue = &chan->offers[!writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *other = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, other, &chan->offers[!writes], node)
         if (is_free(other) && !is_same(chan, offer, other) && try_pair(chan, offer, other))
             return;
-    }
 }
 
 // The other side changed: everybody of this one looks again.
 static void seek_all(csp_chan *chan, bool writes)
 {
-    mlt_list_node *queue = &chan->offers[writes];
-    for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
-        next = l->next;
-        seek(chan, mlt_container_of(l, mlt_offer, node), writes);
-    }
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[writes], node)
+        seek(chan, offer, writes);
 }
 
 // ---- the end of a channel's life
@@ -281,25 +272,19 @@ static void free_far(far *f)
 
 static void sweep(csp_chan *chan, bool writes, csp_status status)
 {
-    mlt_list_node *queue = &chan->offers[writes];
-    for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
-        next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[writes], node)
         if (home_is_far(offer))
             free_far(far_of(offer)); // its stand-in hears of the end
         else if (offer->alt->chosen != MLT_ALT_OPEN)
-            mlt_list_remove(l);
+            mlt_list_remove(&offer->node);
         else if (!offer->alt->promised) // else it looks again when it is free
             home_finish(chan, offer, status, NULL);
-    }
 }
 
 // Those who are held for this channel's sake are free: they will be told here.
 static void free_held(csp_chan *chan, bool writes)
 {
-    mlt_list_node *queue = &chan->offers[writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, offer, &chan->offers[writes], node) {
         if (!home_is_far(offer) || !far_of(offer)->partner)
             continue;
         far_of(offer)->partner->alt->promised = false;
@@ -314,10 +299,8 @@ static void home_life_ends(csp_chan *chan)
     free_held(chan, false);
     free_held(chan, true);
     for (int writer = 0; writer < 2; writer++)
-        for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
-            holder *who = mlt_container_of(l, holder, node);
+        MLT_LIST_EACH(holder, who, &h->holders[writer], node)
             tell(chan, who->route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
-        }
     sweep(chan, false, status);
     sweep(chan, true, status);
 }
@@ -375,13 +358,10 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 static far *find_far(csp_chan *chan, const mlt_route *route, const mlt_packet *packet)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = &chan->offers[writes];
-        for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+        MLT_LIST_EACH(mlt_offer, offer, &chan->offers[writes], node)
             if (home_is_far(offer) && far_of(offer)->op == packet->word &&
                 far_of(offer)->stand_in == (uint32_t)packet->src && far_of(offer)->route == route)
                 return far_of(offer);
-        }
     }
     return NULL;
 }
@@ -451,12 +431,9 @@ static void release(csp_chan *chan, mlt_offer *held, bool writes)
 // An answer is awaited that may serve a plain offer of that side: it cannot be late before.
 static bool is_awaited(csp_chan *chan, bool writes)
 {
-    mlt_list_node *queue = &chan->offers[!writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, offer, &chan->offers[!writes], node)
         if (home_is_far(offer) && far_of(offer)->asked && !far_of(offer)->partner)
             return true;
-    }
     return false;
 }
 
@@ -477,12 +454,9 @@ static void settle_late(csp_chan *chan)
         mlt_list_node *queue = &chan->offers[writes];
         if (mlt_list_empty(queue) || is_awaited(chan, writes))
             continue;
-        for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
-            next = l->next;
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+        MLT_LIST_EACH_SAFE(mlt_offer, offer, queue, node)
             if (offer->alt->late && offer->alt->chosen == MLT_ALT_OPEN)
                 home_is_late(chan, offer);
-        }
     }
 }
 
@@ -506,9 +480,7 @@ static void said_yes(csp_chan *chan, far *f)
     }
     if (serve_now(chan, &f->offer, f->writes))
         return;
-    mlt_list_node *queue = &chan->offers[!f->writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *other = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, other, &chan->offers[!f->writes], node) {
         if (must_ask(other) && is_free(other) && compare(chan, &f->offer, other) < 0) {
             home_ask(chan, other, &f->offer);
             return;
@@ -623,12 +595,9 @@ static void drop_holder(holder *who)
 // The offer goes, though it may be held for one that is asked now.
 static void take_back(csp_chan *chan, far *f)
 {
-    mlt_list_node *queue = &chan->offers[!f->writes];
-    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *asked = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, asked, &chan->offers[!f->writes], node)
         if (home_is_far(asked) && far_of(asked)->partner == &f->offer)
             far_of(asked)->partner = NULL;
-    }
     said_no(chan, f, false);
 }
 
@@ -664,11 +633,9 @@ static void holder_lost(mlt_route_user *user, mlt_route *route)
 static holder *find_holder(const home *h, const mlt_route *route, uint32_t stand_in)
 {
     for (int writer = 0; writer < 2; writer++)
-        for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
-            holder *who = mlt_container_of(l, holder, node);
+        MLT_LIST_EACH(holder, who, &h->holders[writer], node)
             if (who->route == route && who->stand_in == stand_in)
                 return who;
-        }
     return NULL;
 }
 
@@ -686,11 +653,10 @@ uint64_t mlt_home_ticket(csp_chan *chan, bool writer)
 bool mlt_home_redeem(csp_chan *chan, uint64_t number, bool writer)
 {
     home *h = chan->net;
-    for (mlt_list_node *l = h->tickets.next; l != &h->tickets; l = l->next) {
-        ticket *t = mlt_container_of(l, ticket, node);
+    MLT_LIST_EACH(ticket, t, &h->tickets, node) {
         if (t->number != number || t->writer != writer)
             continue;
-        mlt_list_remove(l);
+        mlt_list_remove(&t->node);
         free(t);
         h->away[writer]--;
         return true;
@@ -849,18 +815,15 @@ void mlt_home_end(csp_chan *chan)
 {
     home *h = chan->net;
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = &chan->offers[writes];
-        for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
-            next = l->next;
-            if (home_is_far(mlt_container_of(l, mlt_offer, node)))
-                free_far(far_of(mlt_container_of(l, mlt_offer, node)));
-        }
+        MLT_LIST_EACH_SAFE(mlt_offer, offer, &chan->offers[writes], node)
+            if (home_is_far(offer))
+                free_far(far_of(offer));
     }
     for (int writer = 0; writer < 2; writer++)
-        while (!mlt_list_empty(&h->holders[writer]))
-            drop_holder(mlt_container_of(h->holders[writer].next, holder, node));
-    for (mlt_list_node *l; (l = mlt_list_pop_front(&h->tickets));)
-        free(mlt_container_of(l, ticket, node));
+        MLT_LIST_DRAIN(holder, who, &h->holders[writer], node)
+            drop_holder(who);
+    MLT_LIST_DRAIN(ticket, t, &h->tickets, node)
+        free(t);
     mlt_remote_drop(chan->csp, h->base.number);
     free(h);
     chan->net = NULL;

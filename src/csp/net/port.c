@@ -158,12 +158,9 @@ static void note_message(mlt_offer *offer, size_t bytes, int32_t from)
 
 static mlt_offer *first_open(csp_port *port)
 {
-    mlt_list_node *l;
-    for (l = port->offers.next; l != &port->offers; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+    MLT_LIST_EACH(mlt_offer, offer, &port->offers, node)
         if (mlt_alt_is_open(offer->alt))
             return offer;
-    }
     return NULL;
 }
 
@@ -420,11 +417,9 @@ static void ask_lost(mlt_route_user *user, mlt_route *route)
 
 static csp_port *port_named(mlt_csp *csp, int32_t node, const char *name)
 {
-    for (mlt_list_node *l = csp->ports.next; l != &csp->ports; l = l->next) {
-        csp_port *port = mlt_container_of(l, csp_port, all);
+    MLT_LIST_EACH(csp_port, port, &csp->ports, all)
         if (port->node == node && name[0] && strcmp(port->name, name) == 0)
             return port;
-    }
     return NULL;
 }
 
@@ -453,9 +448,7 @@ static void look_came(mlt_route *route, const mlt_packet *packet, const void *da
 
 static void look_over(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    mlt_list_node *list = &route->csp->net->port_asks;
-    for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        port_ask *ask = mlt_container_of(l, port_ask, node);
+    MLT_LIST_EACH(port_ask, ask, &route->csp->net->port_asks, node) {
         if (ask->route == route && ask->question == packet->word) {
             mlt_list_remove(&ask->user.node);
             ask_lost(&ask->user, route);
@@ -466,10 +459,7 @@ static void look_over(mlt_route *route, const mlt_packet *packet, const void *da
 
 static void answer_asks(csp_port *port)
 {
-    mlt_list_node *list = &port->csp->net->port_asks;
-    for (mlt_list_node *l = list->next, *next; l != list; l = next) {
-        next = l->next;
-        port_ask *ask = mlt_container_of(l, port_ask, node);
+    MLT_LIST_EACH_SAFE(port_ask, ask, &port->csp->net->port_asks, node) {
         if (ask->rank != port->node || strcmp(ask->name, port->name) != 0)
             continue;
         say_found(ask->route, ask->question, port);
@@ -520,12 +510,10 @@ MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
 
 static void free_port(csp_port *port)
 {
-    mlt_list_node *l;
     mlt_remote_drop(port->csp, port->number);
-    while ((l = mlt_list_pop_front(&port->messages)))
-        free(mlt_container_of(l, message, node));
-    while ((l = mlt_list_pop_front(&port->senders))) {
-        mlt_csp_port_sender *s = mlt_container_of(l, mlt_csp_port_sender, node);
+    MLT_LIST_DRAIN(message, m, &port->messages, node)
+        free(m);
+    MLT_LIST_DRAIN(mlt_csp_port_sender, s, &port->senders, node) {
         if (s->route) {
             mlt_list_remove(&s->user.node);
             say_closed(s->route, s->stream);
@@ -546,8 +534,8 @@ MLT_EXPORT void csp_port_free(csp_port *port)
     mlt_csp *csp = mlt_csp_enter("csp_port_free");
     char name[300];
     mlt_csp_port_check(csp, port, "csp_port_free");
-    for (mlt_list_node *l = port->offers.next; l != &port->offers; l = l->next)
-        if (mlt_container_of(l, mlt_offer, node)->alt->chosen == MLT_ALT_OPEN)
+    MLT_LIST_EACH(mlt_offer, offer, &port->offers, node)
+        if (offer->alt->chosen == MLT_ALT_OPEN)
             mlt_csp_fault("csp_port_free", "a process waits at %s",
                           mlt_csp_port_name(port, name, sizeof name));
     while (mlt_list_pop_front(&port->offers)) { // of settled alternations
@@ -642,9 +630,8 @@ static void stream_ends(mlt_csp_stream *stream, csp_status status)
     if (stream->status != CSP_OK)
         return;
     stream->status = status;
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&stream->waiting)))
-        mlt_fiber_wake(stream->route->csp->sched, mlt_container_of(l, sending, node)->fiber);
+    MLT_LIST_DRAIN(sending, s, &stream->waiting, node)
+        mlt_fiber_wake(stream->route->csp->sched, s->fiber);
     if (stream->targets == 0)
         free_stream(stream->route->csp, stream);
 }
@@ -681,8 +668,7 @@ static void want_room(mlt_csp_stream *stream)
 // Lets those go on who have room now, in order.
 static void port_let_go(mlt_csp_stream *stream)
 {
-    while (!mlt_list_empty(&stream->waiting)) {
-        sending *s = mlt_container_of(stream->waiting.next, sending, node);
+    for (sending *s; (s = MLT_LIST_FIRST(&stream->waiting, sending, node));) {
         if (s->piecewise && stream->piecewise && stream->piecewise != s)
             return; // one long message at a time
         if (!has_room(stream, s->charge)) {
@@ -893,8 +879,8 @@ MLT_EXPORT void csp_target_free(csp_target *target)
     mlt_csp_stream *stream = target->stream;
     if (target->magic != MLT_TARGET_MAGIC || target->csp != csp)
         mlt_csp_fault("csp_target_free", "this is no target of this worker, or it was freed");
-    for (mlt_list_node *l = stream->waiting.next; l != &stream->waiting; l = l->next)
-        if (mlt_container_of(l, sending, node)->target == target)
+    MLT_LIST_EACH(sending, s, &stream->waiting, node)
+        if (s->target == target)
             mlt_csp_fault("csp_target_free", "a process waits to send to %s", target->name);
     if (--stream->targets == 0)
         stream_rests(stream);
@@ -1040,14 +1026,12 @@ MLT_EXPORT csp_status csp_send(csp_target *target, const void *data, size_t byte
 
 void mlt_csp_ports_end(mlt_csp *csp)
 {
-    mlt_list_node *l;
-    while ((l = csp->ports.next) != &csp->ports)
-        free_port(mlt_container_of(l, csp_port, all));
-    while ((l = csp->net->streams.next) != &csp->net->streams)
-        free_stream(csp, mlt_container_of(l, mlt_csp_stream, node));
+    MLT_LIST_DRAIN(csp_port, port, &csp->ports, all)
+        free_port(port);
+    MLT_LIST_DRAIN(mlt_csp_stream, stream, &csp->net->streams, node)
+        free_stream(csp, stream);
     mlt_table_free(&csp->net->by_port);
-    while ((l = mlt_list_pop_front(&csp->net->port_asks))) {
-        port_ask *ask = mlt_container_of(l, port_ask, node);
+    MLT_LIST_DRAIN(port_ask, ask, &csp->net->port_asks, node) {
         mlt_list_remove(&ask->user.node);
         free(ask);
     }

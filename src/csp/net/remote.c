@@ -135,9 +135,9 @@ csp_status mlt_remote_find_name(mlt_csp *csp, const char *name, mlt_remote_kind 
     if (status == CSP_OK && out->kind != kind) {
         static const char *const kinds[] = {
             [MLT_OBJECT_NONE] = "text", [MLT_OBJECT_CHAN] = "channel", [MLT_OBJECT_PORT] = "port"};
-        mlt_csp_why(csp, "'%s' is the name of a %s, not of a %s", name,
-                    out->kind <= MLT_OBJECT_PORT ? kinds[out->kind] : "thing", kinds[kind]);
-        return CSP_NO_NAME;
+        return mlt_csp_refuse(csp, CSP_NO_NAME, "'%s' is the name of a %s, not of a %s", name,
+                              out->kind <= MLT_OBJECT_PORT ? kinds[out->kind] : "thing",
+                              kinds[kind]);
     }
     return status;
 }
@@ -169,15 +169,12 @@ MLT_EXPORT csp_status csp_unregister(const char *name)
     if (!names)
         return CSP_REFUSED;
     csp_status status = names->drop(csp, name);
-    mlt_list_node *list = &csp->net->named;
-    for (mlt_list_node *l = list->next; status == CSP_OK && l != list; l = l->next) {
-        named *n = mlt_container_of(l, named, node);
-        if (strcmp(n->name, name) != 0)
-            continue;
-        mlt_list_remove(l);
-        free(n);
-        break;
-    }
+    MLT_LIST_EACH(named, n, &csp->net->named, node)
+        if (status == CSP_OK && strcmp(n->name, name) == 0) {
+            mlt_list_remove(&n->node);
+            free(n);
+            break;
+        }
     return status;
 }
 
@@ -186,15 +183,14 @@ MLT_EXPORT csp_status csp_unregister(const char *name)
 void mlt_remote_end(mlt_csp *csp)
 {
     mlt_remote *net = csp->net;
-    mlt_list_node *l;
     if (!net)
         return;
     mlt_csp_ports_end(csp);
     mlt_remote_chan_end(csp);
     mlt_names_leave(csp);
     mlt_socket_end(csp);
-    while ((l = mlt_list_pop_front(&net->named)))
-        free(mlt_container_of(l, named, node));
+    MLT_LIST_DRAIN(named, n, &net->named, node)
+        free(n);
     mlt_routes_end(csp);
     free(net->objects);
     free(net);

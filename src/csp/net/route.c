@@ -13,7 +13,6 @@
 // that X is gone, or X sees the packet. If no worker of the process is left, the process ends.
 #include "csp/net/route.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,9 +75,7 @@ static MLT_COLD void keep_early(mlt_worker *worker, uint32_t from, const mlt_pac
 void mlt_route_catch_up(mlt_csp *csp)
 {
     mlt_reach *reach = mlt_reach_of(csp->worker);
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&reach->early))) {
-        early *e = mlt_container_of(l, early, node);
+    MLT_LIST_DRAIN(early, e, &reach->early, node) {
         mlt_route_packet(csp->worker, e->from, &e->packet, e->data, e->bytes);
         free(e);
     }
@@ -353,13 +350,10 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
 
 static void tell_users(mlt_route *route)
 {
-    mlt_list_node *l;
     route->lost = true;
     drop_parts(route);
-    while ((l = mlt_list_pop_front(&route->users))) {
-        mlt_route_user *user = mlt_container_of(l, mlt_route_user, node);
+    MLT_LIST_DRAIN(mlt_route_user, user, &route->users, node)
         user->lost(user, route);
-    }
 }
 
 void mlt_route_lose(mlt_route *route, const char *why)
@@ -426,9 +420,8 @@ static void end_reach(mlt_worker *worker)
         return;
     mlt_names_job_end(worker); // before: the next keeper must have the names
     tell_end(worker, reach);
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&reach->early)))
-        free(mlt_container_of(l, early, node));
+    MLT_LIST_DRAIN(early, e, &reach->early, node)
+        free(e);
     free(reach->met);
     free(reach);
     worker->reach = NULL;

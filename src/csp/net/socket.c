@@ -157,9 +157,7 @@ static void hang_up(conn *c)
     mlt_timer_stop(sched, &c->timer);
     mlt_dial_free(c->dial);
     c->dial = NULL;
-    if (c->fd >= 0)
-        mlt_os_close(c->fd);
-    c->fd = -1;
+    mlt_os_close_once(&c->fd);
     free(c->part);
     free(c->out);
     c->part = c->out = NULL;
@@ -180,9 +178,7 @@ static void conn_free(conn *c)
 // All who wait for it go on.
 static void socket_answer(conn *c, mlt_route *route, csp_status status)
 {
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&c->waiters))) {
-        waiter *w = mlt_container_of(l, waiter, node);
+    MLT_LIST_DRAIN(waiter, w, &c->waiters, node) {
         w->done = true;
         w->route = route;
         w->status = status;
@@ -337,11 +333,9 @@ static bool is_lower(const mlt_endpoint *a, const mlt_endpoint *b)
 
 static conn *conn_to(sockets *s, const mlt_endpoint *to, bool open)
 {
-    for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
-        conn *c = mlt_container_of(l, conn, node);
+    MLT_LIST_EACH(conn, c, &s->conns, node)
         if ((open ? c->state == OPEN : c->begun && c->state != OPEN) && same_worker(&c->to, to))
             return c;
-    }
     return NULL;
 }
 
@@ -712,8 +706,7 @@ static void accept_one(sockets *s, int fd, const mlt_net_peer *far)
 {
     conn *c = conn_new(s, fd, false);
     if (s->strangers > STRANGERS)
-        for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
-            conn *oldest = mlt_container_of(l, conn, node);
+        MLT_LIST_EACH(conn, oldest, &s->conns, node) {
             if (oldest->begun || oldest->state != GREETING)
                 continue;
             refuse(oldest, MLT_SOCKET_GREETING_REFUSED, "too many connections say nothing");
@@ -804,9 +797,7 @@ static void deafen(sockets *s)
 {
     mlt_io_watch_stop(s->csp->sched, &s->accepts);
     mlt_timer_stop(s->csp->sched, &s->pause);
-    if (s->listener >= 0)
-        mlt_os_close(s->listener);
-    s->listener = -1;
+    mlt_os_close_once(&s->listener);
     mlt_io_watch_stop(s->csp->sched, &s->far_accepts);
     mlt_timer_stop(s->csp->sched, &s->far_due);
     mlt_listen_free(s->far_listener);
@@ -855,8 +846,9 @@ static void say_the_rest(conn *c)
 void mlt_socket_flush(mlt_csp *csp)
 {
     sockets *s = csp->net ? csp->net->listener : NULL;
-    for (mlt_list_node *l = s ? s->conns.next : NULL; s && l != &s->conns; l = l->next) {
-        conn *c = mlt_container_of(l, conn, node);
+    if (!s)
+        return;
+    MLT_LIST_EACH(conn, c, &s->conns, node) {
         if (c->state != OPEN)
             continue;
         mlt_route_say_bye(c->route);
@@ -871,18 +863,14 @@ void mlt_socket_end(mlt_csp *csp)
         return;
     mlt_socket_flush(csp);
     csp->net->listener = NULL;
-    while (!mlt_list_empty(&s->conns))
-        conn_free(mlt_container_of(s->conns.next, conn, node));
-    mlt_list_node *routes = &csp->net->routes;
-    for (mlt_list_node *l = routes->next, *next; l != routes; l = next) {
-        mlt_route *route = mlt_container_of(l, mlt_route, node);
-        next = l->next;
-        if (route->worker != UINT32_MAX)
-            continue;
-        mlt_list_remove(l);
-        free(route->parts);
-        free(route);
-    }
+    MLT_LIST_DRAIN(conn, c, &s->conns, node)
+        conn_free(c);
+    MLT_LIST_EACH_SAFE(mlt_route, route, &csp->net->routes, node)
+        if (route->worker == UINT32_MAX) {
+            mlt_list_remove(&route->node);
+            free(route->parts);
+            free(route);
+        }
     deafen(s);
     free(s->scratch);
     free(s);

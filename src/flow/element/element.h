@@ -22,7 +22,6 @@
 
 #include <millet/flow.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/pool.h"

@@ -7,7 +7,6 @@
 // lock, which costs nothing beside writing so much memory.
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"

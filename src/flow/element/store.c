@@ -5,7 +5,6 @@
 #include "flow/element/store.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "base/array.h"
 #include "flow/element/large.h"
@@ -44,8 +43,7 @@ static mlt_flow_prefix *store_cut(list *of, uint64_t size)
     block->stored = 1;
     block->offset = used;
     used += size;
-    MLT_ARRAY_WANT(of->at, of->count + 1ull, of->room);
-    of->at[of->count++] = block;
+    *MLT_ARRAY_ADD(of->at, of->count, of->room) = block;
     return block;
 }
 

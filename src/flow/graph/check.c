@@ -165,8 +165,7 @@ static void check_ports(mlt_flow_builder *b)
         while (r < count && (rows[r].root != root || rows[r].queue != port->queue))
             r++;
         if (r == count) {
-            MLT_ARRAY_WANT(rows, count + 1ull, room);
-            rows[count++] =
+            *MLT_ARRAY_ADD(rows, count, room) =
                 (root_row){.root = root, .queue = port->queue, .first_unwired = MLT_FLOW_NONE};
         }
         last = r;

@@ -2,13 +2,13 @@
 #include "flow/graph/graph.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "flow/graph/arena.h"
 #include "flow/graph/graph_int.h"
 #include "flow/graph/hint.h"
@@ -21,10 +21,7 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, mlt_flow_sev
 {
     mlt_flow_graph *g = b->graph;
     char text[600];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     // What is wrong in a nested root is so in each of its instances: once is enough.
     for (uint32_t i = 0; i < g->sentence_count; i++)
         if (g->sentences[i].line == line && strcmp(g->sentences[i].text, text) == 0)
@@ -32,8 +29,7 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, mlt_flow_sev
     g->errors += severity == MLT_FLOW_ERROR;
     if (g->sentence_count >= MLT_FLOW_SENTENCES)
         return;
-    MLT_ARRAY_WANT(g->sentences, g->sentence_count + 1ull, b->sentence_room);
-    g->sentences[g->sentence_count++] =
+    *MLT_ARRAY_ADD(g->sentences, g->sentence_count, b->sentence_room) =
         (mlt_flow_sentence){.file = file,
                             .line = line,
                             .warning = severity == MLT_FLOW_WARNING,
@@ -168,8 +164,7 @@ static void add_receivers(mlt_flow_builder *b)
                 continue;
             seen[n] = c + 1;
             mlt_flow_mark_input(b, n, in);
-            MLT_ARRAY_WANT(g->edges, g->edge_count + 1ull, b->edge_room);
-            g->edges[g->edge_count++] =
+            *MLT_ARRAY_ADD(g->edges, g->edge_count, b->edge_room) =
                 (mlt_flow_edge){.from = r->node, .to = n, .in = in, .line = r->in_line};
         }
     }

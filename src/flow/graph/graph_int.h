@@ -152,8 +152,8 @@ struct flow_wiring {
 
 void mlt_flow_wiring_fini(flow_wiring *w);
 
-// Room for one more element in a list.
-#define MLT_FLOW_ROOM(list) MLT_ARRAY_WANT((list).at, (list).count + 1ull, (list).room)
+// One more element in a list.
+#define MLT_FLOW_ADD(list) MLT_ARRAY_ADD((list).at, (list).count, (list).room)
 
 void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, mlt_flow_severity severity,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -27,3 +27,8 @@ typedef struct mlt_flow_index {
 // than that of the array; NULL: in that.
 mlt_flow_index mlt_flow_index_new(mlt_flow_arena *arena, mlt_flow_key_column keys, uint32_t numbers,
                                   const uint32_t *order);
+
+static inline uint32_t mlt_flow_index_count(const uint32_t *first, uint32_t key)
+{
+    return first[key + 1] - first[key];
+}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "base/word.h"
 #include "type/type.h"
 
@@ -115,16 +116,13 @@ bool mlt_flow_op_find(const char *name, flow_type kind, mlt_reduction *out, char
                       size_t why_size)
 {
     const op_row *row = ops_row_of(name);
-    if (!row) {
-        snprintf(why, why_size, "there is no operation %s; predefined are %s", name,
-                 mlt_flow_op_list());
-        return false;
-    }
+    if (!row)
+        return mlt_deny(why, why_size, "there is no operation %s; predefined are %s", name,
+                        mlt_flow_op_list());
     char mpi[160];
     if (kind > FLOW_ANY && kind < FLOW_TYPES &&
         mlt_reduce_find(row->op, code_of(kind), out, mpi, sizeof mpi))
         return true;
-    snprintf(why, why_size, "%s works on %s, not on %s", name, row->domain,
-             mlt_flow_type_name(kind));
-    return false;
+    return mlt_deny(why, why_size, "%s works on %s, not on %s", name, row->domain,
+                    mlt_flow_type_name(kind));
 }

@@ -41,8 +41,7 @@ MLT_EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, lo
                       name, value, g->constants[i].value, name);
             return value;
         }
-    MLT_ARRAY_WANT(g->constants, g->constant_count + 1ull, b->constant_room);
-    g->constants[g->constant_count++] =
+    *MLT_ARRAY_ADD(g->constants, g->constant_count, b->constant_room) =
         (mlt_flow_constant){.name = mlt_flow_arena_print(b->graph->arena, "%s", name),
                             .value = value,
                             .overridden = given};
@@ -65,9 +64,8 @@ static int add_thing(flow_wiring *w, int line, mlt_flow_thing thing)
         ERROR(w, line, "%s is declared already: a name belongs to one thing", thing.name);
         thing.bad = true;
     }
-    MLT_FLOW_ROOM(w->things);
-    w->things.at[w->things.count] = thing;
-    return (int)w->things.count++;
+    *MLT_FLOW_ADD(w->things) = thing;
+    return (int)w->things.count - 1;
 }
 
 void mlt_flow_wiring_fini(flow_wiring *w)
@@ -169,8 +167,8 @@ static uint32_t graph_wire_row_of(mlt_flow_builder *b, const flow_module *module
             return m;
     assert(module->queue_count < UINT16_MAX);
     check_numbers(b, module);
-    MLT_FLOW_ROOM(b->modules);
-    b->modules.at[b->modules.count] = (mlt_flow_module_row){
+    mlt_flow_module_row *row = MLT_FLOW_ADD(b->modules);
+    *row = (mlt_flow_module_row){
         .module = module,
         .in = default_queue(module->queues, module->queue_count, true),
         .out = default_queue(module->queues, module->queue_count, false),
@@ -179,17 +177,16 @@ static uint32_t graph_wire_row_of(mlt_flow_builder *b, const flow_module *module
             mlt_flow_arena_take(b->graph->arena, module->queue_count * sizeof(uint32_t)),
     };
     for (size_t q = 0; q < module->queue_count; q++)
-        b->modules.at[b->modules.count].first_unwired[q] = MLT_FLOW_NONE;
-    return b->modules.count++;
+        row->first_unwired[q] = MLT_FLOW_NONE;
+    return b->modules.count - 1;
 }
 
 static void add_collectives(mlt_flow_builder *b, const mlt_flow_vector *v)
 {
     for (uint32_t i = 0; i < v->count; i++) {
-        MLT_FLOW_ROOM(b->collectives);
-        b->collectives.at[b->collectives.count] = (mlt_flow_collective){
-            .node = v->first + i, .parent = b->collectives.count, .edge = MLT_FLOW_NONE};
-        b->collectives.count++;
+        uint32_t number = b->collectives.count;
+        *MLT_FLOW_ADD(b->collectives) =
+            (mlt_flow_collective){.node = v->first + i, .parent = number, .edge = MLT_FLOW_NONE};
     }
 }
 
@@ -216,8 +213,7 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
         .weight = kind == MLT_FLOW_MODULE ? (uint32_t)(module->weight ? module->weight : 1) : 0,
     };
     MLT_ARRAY_WANT(g->vectors, g->vector_count + 1ull, b->vector_room);
-    MLT_FLOW_ROOM(b->vector_info);
-    b->vector_info.at[b->vector_info.count++] = (mlt_flow_vector_more){
+    *MLT_FLOW_ADD(b->vector_info) = (mlt_flow_vector_more){
         .module = graph_wire_row_of(b, module),
         .collective = kind == MLT_FLOW_MODULE ? MLT_FLOW_NONE : b->collectives.count,
         .file = w->root->file,
@@ -235,13 +231,10 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
 
 static void add_instance(mlt_flow_builder *b, uint32_t root_vector, const flow_root *root)
 {
-    for (size_t q = 0; q < root->queue_count; q++) {
-        MLT_FLOW_ROOM(b->ports);
-        b->ports.at[b->ports.count++] = (mlt_flow_port){
+    for (size_t q = 0; q < root->queue_count; q++)
+        *MLT_FLOW_ADD(b->ports) = (mlt_flow_port){
             .instance = b->instances.count, .queue = (uint16_t)q, .out = MLT_FLOW_NONE};
-    }
-    MLT_FLOW_ROOM(b->instances);
-    b->instances.at[b->instances.count++] = (mlt_flow_root_instance){
+    *MLT_FLOW_ADD(b->instances) = (mlt_flow_root_instance){
         .root_vector = root_vector, .port = b->ports.count - (uint32_t)root->queue_count};
 }
 
@@ -285,8 +278,7 @@ MLT_EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const f
                                : (uint32_t)count,
     };
     thing.at = b->root_vectors.count;
-    MLT_FLOW_ROOM(b->root_vectors);
-    b->root_vectors.at[b->root_vectors.count++] = r;
+    *MLT_FLOW_ADD(b->root_vectors) = r;
     // All of them first, for their numbers follow each other, and roots inside have their own.
     for (uint32_t i = 0; i < r.count; i++)
         add_instance(b, thing.at, root);
@@ -384,8 +376,7 @@ static bool slice_of(flow_wiring *w, int line, const flow_part *p, uint32_t *fir
 
 static void put_end(mlt_flow_ends *to, uint32_t id, uint16_t queue)
 {
-    MLT_ARRAY_WANT(to->at, to->count + 1, to->room);
-    to->at[to->count++] = (mlt_flow_end){.id = id, .queue = queue};
+    *MLT_ARRAY_ADD(to->at, to->count, to->room) = (mlt_flow_end){.id = id, .queue = queue};
 }
 
 // The queue that a part means as a source or as a sink. `both`: it is both, so that a name may be
@@ -562,8 +553,7 @@ static bool graph_wire_add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt
     }
     if (!graph_wire_enter(w, line, from, false) || !graph_wire_enter(w, line, to, true))
         return false;
-    MLT_ARRAY_WANT(g->edges, g->edge_count + 1ull, b->edge_room);
-    g->edges[g->edge_count++] = (mlt_flow_edge){
+    *MLT_ARRAY_ADD(g->edges, g->edge_count, b->edge_room) = (mlt_flow_edge){
         .from = from.id, .to = to.id, .out = from.queue, .in = to.queue, .line = line};
     return true;
 }

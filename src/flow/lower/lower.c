@@ -9,27 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "coll/alg/emit.h"
 #include "flow/graph/index.h"
 #include "flow/lower/lower_int.h"
-
-uint32_t mlt_flow_task_add(mlt_flow_lowerer *w, uint8_t kind, uint32_t node, uint32_t worker,
-                           uint32_t near)
-{
-    mlt_flow_lowered *l = w->l;
-    MLT_ARRAY_WANT(l->tasks, l->task_count + 1ull, w->task_room);
-    bool there = mlt_flow_home(w, near) == worker;
-    l->tasks[l->task_count] =
-        (mlt_flow_task){.kind = kind,
-                        .node = node,
-                        .place = there ? w->placing->place_of[near] : w->first_place[worker],
-                        .worker = worker,
-                        .reduction = MLT_FLOW_NONE};
-    return l->task_count++;
-}
 
 static void make_one(mlt_flow_lowerer *w, uint32_t n)
 {
@@ -43,7 +27,7 @@ static void make_one(mlt_flow_lowerer *w, uint32_t n)
 static void make_broadcast(mlt_flow_lowerer *w, uint32_t n)
 {
     uint32_t worker = mlt_flow_home(w, n);
-    if (mlt_flow_ins(w, n) == 1)
+    if (mlt_flow_index_count(w->in.first, n) == 1)
         worker = mlt_flow_wire_to(w, &w->wires[w->in.list[w->in.first[n]]]);
     uint32_t task = mlt_flow_tree_make(w, n, MLT_FLOW_NONE, worker);
     for (uint32_t i = w->in.first[n]; i < w->in.first[n + 1]; i++)
@@ -56,23 +40,14 @@ static void lower_make_tasks(mlt_flow_lowerer *w)
         if (w->kind[n] == MLT_FLOW_MODULE)
             make_one(w, n);
     for (uint32_t n = 0; n < w->g->node_count; n++) {
-        if (w->gone[n])
+        if (w->gone[n] || w->kind[n] == MLT_FLOW_MODULE)
             continue;
-        switch ((mlt_flow_kind)w->kind[n]) {
-        case MLT_FLOW_REDUCE:
+        if (w->kind[n] == MLT_FLOW_REDUCE)
             mlt_flow_reduce_make(w, n);
-            break;
-        case MLT_FLOW_BROADCAST:
+        else if (w->kind[n] == MLT_FLOW_BROADCAST)
             make_broadcast(w, n);
-            break;
-        case MLT_FLOW_DEAL:
-        case MLT_FLOW_COLLECT:
+        else
             make_one(w, n);
-            break;
-        case MLT_FLOW_MODULE:
-        case MLT_FLOW_KINDS:
-            break;
-        }
     }
 }
 

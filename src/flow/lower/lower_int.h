@@ -49,28 +49,12 @@ static inline uint32_t mlt_flow_home(const mlt_flow_lowerer *w, uint32_t node)
     return mlt_flow_worker_of(w->placing, node);
 }
 
-static inline uint32_t mlt_flow_outs(const mlt_flow_lowerer *w, uint32_t node)
-{
-    return w->out.first[node + 1] - w->out.first[node];
-}
-
 // For qsort.
 static inline int mlt_flow_by_number(const void *x, const void *y)
 {
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
     return a < b ? -1 : a > b;
 }
-
-static inline uint32_t mlt_flow_ins(const mlt_flow_lowerer *w, uint32_t node)
-{
-    return w->in.first[node + 1] - w->in.first[node];
-}
-
-// ---- lower.c
-
-// A new task; its place is that of `near` if that is on the worker, else the worker's first.
-uint32_t mlt_flow_task_add(mlt_flow_lowerer *w, uint8_t kind, uint32_t node, uint32_t worker,
-                           uint32_t near);
 
 // ---- wire.c
 
@@ -80,6 +64,10 @@ uint32_t mlt_flow_wire_from(const mlt_flow_lowerer *w, const mlt_flow_wire *wire
 uint32_t mlt_flow_wire_to(const mlt_flow_lowerer *w, const mlt_flow_wire *wire);
 
 // ---- tree.c
+
+// A new task; its place is that of `near` if that is on the worker, else the worker's first.
+uint32_t mlt_flow_task_add(mlt_flow_lowerer *w, uint8_t kind, uint32_t node, uint32_t worker,
+                           uint32_t near);
 
 // Relays for the wires out of a node. The tree begins at the task `root`, or, if that is
 // MLT_FLOW_NONE, at a relay on `worker` (on another one, if one wire leads in and only one line

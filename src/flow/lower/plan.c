@@ -29,8 +29,7 @@ typedef struct planner {
 
 static void plan_add_edge(mlt_reduce_to_plan *plan, uint32_t *room, mlt_reduce_to_edge edge)
 {
-    MLT_ARRAY_WANT(plan->edges, plan->count + 1ull, *room);
-    plan->edges[plan->count++] = edge;
+    *MLT_ARRAY_ADD(plan->edges, plan->count, *room) = edge;
 }
 
 static void include(planner *p, uint32_t member, bool contributes, bool receives)

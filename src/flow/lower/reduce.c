@@ -103,8 +103,7 @@ static uint32_t rounds_of(const mlt_reduce_to_plan *plan, uint32_t members)
 static mlt_flow_reduction *add_reduction(mlt_flow_lowerer *w, uint32_t node, uint32_t members)
 {
     mlt_flow_lowered *l = w->l;
-    MLT_ARRAY_WANT(l->reductions, l->reduction_count + 1ull, w->reduction_room);
-    mlt_flow_reduction *r = &l->reductions[l->reduction_count++];
+    mlt_flow_reduction *r = MLT_ARRAY_ADD(l->reductions, l->reduction_count, w->reduction_room);
     *r = (mlt_flow_reduction){.node = node,
                               .worker = mlt_flow_arena_take(l->arena, members * sizeof *r->worker),
                               .task = mlt_flow_arena_take(l->arena, members * sizeof *r->task),
@@ -152,7 +151,8 @@ static void make_reduction(parts *p)
 
 static void spread(mlt_flow_lowerer *w, uint32_t node)
 {
-    uint64_t wires = (uint64_t)mlt_flow_ins(w, node) + mlt_flow_outs(w, node);
+    uint64_t wires = (uint64_t)mlt_flow_index_count(w->in.first, node) +
+                     mlt_flow_index_count(w->out.first, node);
     uint64_t most = wires < w->sites->workers ? wires : w->sites->workers;
     uint32_t *numbers = mlt_take(6 * most, sizeof *numbers);
     parts p = {.w = w,
@@ -196,7 +196,8 @@ void mlt_flow_reduce_make(mlt_flow_lowerer *w, uint32_t node)
     }
     uint32_t home = mlt_flow_home(w, node);
     mlt_flow_reduction *r = add_reduction(w, node, 1);
-    uint32_t task = add_member(w, r, home, node, true, mlt_flow_outs(w, node) > 0);
+    uint32_t task =
+        add_member(w, r, home, node, true, mlt_flow_index_count(w->out.first, node) > 0);
     mlt_flow_tree_make(w, node, task, home);
     for (uint32_t i = w->in.first[node]; i < w->in.first[node + 1]; i++)
         w->wires[w->in.list[i]].to_task = task;

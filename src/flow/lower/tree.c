@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcasts: a relay on each worker with receivers, joined by lines in a tree.
+// Tasks; and broadcasts: a relay on each worker with receivers, joined by lines in a tree.
 //
 //     root's worker ──> first of host B ──> others of B, a binomial tree
 //          │    └─────> first of host C ...            one line into each host, from a binomial
@@ -25,6 +25,21 @@ typedef struct tree {
     vertex *v; // parents before children
     uint32_t count;
 } tree;
+
+uint32_t mlt_flow_task_add(mlt_flow_lowerer *w, uint8_t kind, uint32_t node, uint32_t worker,
+                           uint32_t near)
+{
+    mlt_flow_lowered *l = w->l;
+    MLT_ARRAY_WANT(l->tasks, l->task_count + 1ull, w->task_room);
+    bool there = mlt_flow_home(w, near) == worker;
+    l->tasks[l->task_count] =
+        (mlt_flow_task){.kind = kind,
+                        .node = node,
+                        .place = there ? w->placing->place_of[near] : w->first_place[worker],
+                        .worker = worker,
+                        .reduction = MLT_FLOW_NONE};
+    return l->task_count++;
+}
 
 static void reach(tree *t, uint32_t worker, uint32_t parent)
 {
@@ -103,12 +118,12 @@ static void count_outs(tree *t, uint32_t node)
 
 static void tree_join(mlt_flow_lowerer *w, uint32_t from, uint32_t to, uint32_t wire)
 {
-    MLT_ARRAY_WANT(w->tree, w->tree_count + 1ull, w->tree_room);
-    w->tree[w->tree_count++] = (mlt_flow_line){.from = from,
-                                               .to = to,
-                                               .edge = w->wires[wire].edge,
-                                               .cap = w->wires[wire].cap,
-                                               .by_bytes = w->wires[wire].by_bytes};
+    *MLT_ARRAY_ADD(w->tree, w->tree_count, w->tree_room) =
+        (mlt_flow_line){.from = from,
+                        .to = to,
+                        .edge = w->wires[wire].edge,
+                        .cap = w->wires[wire].cap,
+                        .by_bytes = w->wires[wire].by_bytes};
 }
 
 // Tasks where they are needed, and lines between them. Returns where the tree begins.
@@ -120,7 +135,8 @@ static uint32_t tree_make_tasks(tree *t, uint32_t node, uint32_t root)
         vertex *v = &t->v[i];
         bool hands_on = v->outs == 1 && !w->how.keep;
         if (i == 0) // one that merges stays, and there must be one
-            hands_on &= mlt_flow_ins(w, node) == 1 && mlt_flow_outs(w, node) > 1;
+            hands_on &= mlt_flow_index_count(w->in.first, node) == 1 &&
+                        mlt_flow_index_count(w->out.first, node) > 1;
         v->is_own = (i == 0 && root != MLT_FLOW_NONE) || !hands_on;
         if (!v->is_own) {
             v->task = i ? t->v[v->parent].task : (uint32_t)MLT_FLOW_NONE;
@@ -141,8 +157,9 @@ static uint32_t tree_make_tasks(tree *t, uint32_t node, uint32_t root)
 
 uint32_t mlt_flow_tree_make(mlt_flow_lowerer *w, uint32_t node, uint32_t root, uint32_t worker)
 {
-    uint32_t most =
-        mlt_flow_outs(w, node) < w->sites->workers ? mlt_flow_outs(w, node) : w->sites->workers;
+    uint32_t most = mlt_flow_index_count(w->out.first, node) < w->sites->workers
+                        ? mlt_flow_index_count(w->out.first, node)
+                        : w->sites->workers;
     tree t = {.w = w, .v = mlt_take(most + 1ull, sizeof *t.v)};
     uint32_t *workers = mlt_take(most + 1ull, sizeof *workers);
     uint32_t count = workers_of(&t, node, worker, workers);

@@ -14,11 +14,6 @@
 #include "flow/graph/index.h"
 #include "flow/lower/lower_int.h"
 
-static uint32_t degree(const uint32_t *first, uint32_t node)
-{
-    return first[node + 1] - first[node];
-}
-
 // ---- chains
 
 // next[n]: what stands for n, or MLT_FLOW_NONE: n itself. A way that goes round is cut, for one
@@ -56,7 +51,8 @@ static bool merges(uint8_t kind)
 
 static bool may_pass(const mlt_flow_lowerer *w, uint32_t n)
 {
-    uint32_t ins = degree(w->g->in.first, n), outs = degree(w->g->out.first, n);
+    uint32_t ins = mlt_flow_index_count(w->g->in.first, n),
+             outs = mlt_flow_index_count(w->g->out.first, n);
     uint8_t kind = w->kind[n];
     return outs == 1 && ins > 0 &&
            (kind == MLT_FLOW_BROADCAST || kind == MLT_FLOW_DEAL ||
@@ -73,7 +69,7 @@ static void find_passing(const mlt_flow_lowerer *w, uint32_t *next)
     cut_rounds(w, next);
     bool *stays = mlt_flow_arena_take(w->arena, g->node_count * sizeof *stays);
     for (uint32_t n = 0; n < g->node_count; n++)
-        stays[n] = next[n] != MLT_FLOW_NONE && degree(g->in.first, n) > 1 &&
+        stays[n] = next[n] != MLT_FLOW_NONE && mlt_flow_index_count(g->in.first, n) > 1 &&
                    !merges(w->kind[end_of(next, n)]);
     // Both ends of a wire from a Deal to a Collect or Reduce have an order, which may not agree.
     for (uint32_t e = 0; e < g->edge_count; e++) {
@@ -97,7 +93,7 @@ static void find_taken(const mlt_flow_lowerer *w, const uint32_t *passes, uint32
             continue;
         uint32_t at = n; // the one way in, past those that pass
         do {
-            if (degree(g->in.first, at) != 1) {
+            if (mlt_flow_index_count(g->in.first, at) != 1) {
                 at = MLT_FLOW_NONE;
                 break;
             }
@@ -200,7 +196,7 @@ void mlt_flow_wires_make(mlt_flow_lowerer *w)
     memset(passes, 0xff, g->node_count * sizeof *passes);
     memset(into, 0xff, g->node_count * sizeof *into);
     for (uint32_t n = 0; n < g->node_count; n++) {
-        uint32_t ins = degree(g->in.first, n);
+        uint32_t ins = mlt_flow_index_count(g->in.first, n);
         w->kind[n] = (uint8_t)mlt_flow_vector_of(g, n)->kind;
         if (w->kind[n] == MLT_FLOW_REDUCE && (ins == 0 || (ins == 1 && !w->how.keep)))
             w->kind[n] = MLT_FLOW_BROADCAST;
@@ -235,7 +231,7 @@ static bool fixed_from(const mlt_flow_lowerer *w, uint32_t node)
 static bool fixed_to(const mlt_flow_lowerer *w, uint32_t node)
 {
     return fixed_from(w, node) || w->one_part[node] ||
-           (w->kind[node] == MLT_FLOW_BROADCAST && mlt_flow_ins(w, node) != 1);
+           (w->kind[node] == MLT_FLOW_BROADCAST && mlt_flow_index_count(w->in.first, node) != 1);
 }
 
 // A wire between two nodes that are both spread is where the first has its place.

@@ -122,8 +122,7 @@ static void forget_old(mlt_flow_part *part)
 static MLT_COLD void type_changes(mlt_flow_part *part, const mlt_flow_change *to)
 {
     forget_old(part);
-    MLT_ARRAY_WANT(part->own, part->own_count + 1ull, part->own_room);
-    part->own[part->own_count++] = *to;
+    *MLT_ARRAY_ADD(part->own, part->own_count, part->own_room) = *to;
     news data = {
         .n = to->from, .bytes = !to->empty, .value_bytes = to->value_bytes, .kind = to->kind};
     if (part->self != part->leader) {
@@ -137,12 +136,12 @@ static MLT_COLD void type_changes(mlt_flow_part *part, const mlt_flow_change *to
 
 static void hear_type(mlt_flow_part *part, uint32_t member, const news *data)
 {
-    MLT_ARRAY_WANT(part->theirs, part->their_count + 1ull, part->their_room);
-    part->theirs[part->their_count++] = (mlt_flow_change){.from = data->n,
-                                                          .value_bytes = data->value_bytes,
-                                                          .member = member,
-                                                          .kind = (uint8_t)data->kind,
-                                                          .empty = data->bytes == 0};
+    *MLT_ARRAY_ADD(part->theirs, part->their_count, part->their_room) =
+        (mlt_flow_change){.from = data->n,
+                          .value_bytes = data->value_bytes,
+                          .member = member,
+                          .kind = (uint8_t)data->kind,
+                          .empty = data->bytes == 0};
     mlt_flow_compare(part);
 }
 

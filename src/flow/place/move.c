@@ -78,7 +78,7 @@ static void draw(pulls *p, uint32_t a, uint32_t b)
 static void draw_all(uint32_t nodes, const mlt_flow_near *near, pulls *p)
 {
     for (uint32_t n = 0; n < nodes; n++) {
-        if (near->module[n] || mlt_flow_wires(near, n) > SMALL)
+        if (near->module[n] || mlt_flow_index_count(near->first, n) > SMALL)
             continue;
         for (uint32_t i = near->first[n]; i < near->first[n + 1]; i++)
             for (uint32_t j = i + 1; j < near->first[n + 1]; j++)

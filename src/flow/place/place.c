@@ -32,8 +32,7 @@ static bool place_refuse(const placer *p, const mlt_flow_pin *pin, const char *w
     char node[128], at[96];
     mlt_flow_node_name(p->g, pin->node, node, sizeof node);
     mlt_flow_pin_text(pin, at, sizeof at);
-    snprintf(p->why, p->why_size, "%d: %s @ %s: %s", pin->line, node, at, what);
-    return false;
+    return mlt_deny(p->why, p->why_size, "%d: %s @ %s: %s", pin->line, node, at, what);
 }
 
 static bool no_host(const placer *p, const mlt_flow_pin *pin)
@@ -313,7 +312,7 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
 // worker. votes: [workers], 0 before and after.
 static uint32_t among(const placer *p, uint32_t node, const uint32_t *place_of, uint32_t *votes)
 {
-    uint32_t best = MLT_FLOW_NOWHERE, count = mlt_flow_wires(&p->near, node);
+    uint32_t best = MLT_FLOW_NOWHERE, count = mlt_flow_index_count(p->near.first, node);
     const uint32_t *list = p->near.list + p->near.first[node];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = place_of[list[i]];

@@ -40,11 +40,6 @@ typedef struct mlt_flow_near {
 mlt_flow_near mlt_flow_near_new(const mlt_flow_graph *g);
 void mlt_flow_near_free(mlt_flow_near *near);
 
-static inline uint32_t mlt_flow_wires(const mlt_flow_near *near, uint32_t n)
-{
-    return near->first[n + 1] - near->first[n];
-}
-
 // Ways to lay the modules in a row.
 typedef enum mlt_flow_row {
     MLT_FLOW_ROW_DECLARED, // vector by vector

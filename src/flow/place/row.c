@@ -63,7 +63,7 @@ static void lay(row_walk *w, uint32_t n)
         return;
     w->seen[n] = true;
     w->row[w->count++] = n;
-    uint32_t count = mlt_flow_wires(w->near, n);
+    uint32_t count = mlt_flow_index_count(w->near->first, n);
     const uint32_t *list = w->near->list + w->near->first[n];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t other = list[w->depth && count <= MANY ? count - 1 - i : i];
@@ -71,7 +71,7 @@ static void lay(row_walk *w, uint32_t n)
             continue;
         if (!w->near->module[other])
             look_through(w, other);
-        else if (count > MANY || mlt_flow_wires(w->near, other) > MANY)
+        else if (count > MANY || mlt_flow_index_count(w->near->first, other) > MANY)
             w->far[w->fars++] = other;
         else
             w->next[w->nexts++] = other;

@@ -17,8 +17,8 @@ typedef struct reader {
 
 static bool sites_refuse(const reader *r, const char *what, int length, const char *word)
 {
-    snprintf(r->why, r->why_size, "hostfile, line %d: %s: \"%.*s\"", r->line, what, length, word);
-    return false;
+    return mlt_deny(r->why, r->why_size, "hostfile, line %d: %s: \"%.*s\"", r->line, what, length,
+                    word);
 }
 
 // A whole number from 1 to 65536; 0: it is none.
@@ -103,10 +103,8 @@ static bool read_hosts(reader *r, const char *text)
             return false;
         text = *end ? end + 1 : end;
     }
-    if (!r->sites->host_count) {
-        snprintf(r->why, r->why_size, "the hostfile names no host");
-        return false;
-    }
+    if (!r->sites->host_count)
+        return mlt_deny(r->why, r->why_size, "the hostfile names no host");
     return true;
 }
 

@@ -85,8 +85,8 @@ static mlt_status buffers_named(const mlt_goal_sched *sched, char *why, size_t w
         const char *fault = mlt_goal_image_name_fault(sched->buffer[b].name);
         if (!fault)
             continue;
-        return mlt_text_wrong(why, why_size, "buffer %u of rank %u cannot be saved: it %s", b,
-                              sched->rank, fault);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "buffer %u of rank %u cannot be saved: it %s", b, sched->rank, fault);
     }
     return MLT_OK;
 }
@@ -103,8 +103,8 @@ static mlt_status no_addresses(const mlt_goal_program *program, uint32_t rank, c
                 continue;
             char text[400];
             mlt_goal_describe(program, rank, a, text, sizeof text);
-            return mlt_text_wrong(
-                why, why_size,
+            return mlt_fail(
+                MLT_ERR_INVALID, why, why_size,
                 "%s works on an address, which cannot be saved; name the memory as a buffer", text);
         }
     }
@@ -159,7 +159,7 @@ static uint32_t name_place(image_writer *w, const char *name, uint32_t b, uint32
 
 static mlt_status too_much(const char *what, char *why, size_t why_size)
 {
-    return mlt_text_wrong(why, why_size, "the file would hold more than 2^32 %s", what);
+    return mlt_fail(MLT_ERR_INVALID, why, why_size, "the file would hold more than 2^32 %s", what);
 }
 
 static mlt_status add(image_writer *w, const mlt_goal_sched *sched, char *why, size_t why_size)

@@ -161,8 +161,8 @@ static bool wrong(const file *f, uint64_t at, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    snprintf(f->why, f->why_size, "%s: byte %" PRIu64 ": %s", f->name, at + COOKIE_BYTES, message);
-    return false;
+    return mlt_deny(f->why, f->why_size, "%s: byte %" PRIu64 ": %s", f->name, at + COOKIE_BYTES,
+                    message);
 }
 
 // The rank's part, laid out for nodes of that many bytes. What the table and the part's head say.
@@ -368,9 +368,9 @@ mlt_status mlt_goal_loggopsim_read(const char *name, const void *bytes, size_t s
     *out = NULL;
     file f = {.name = name, .why = why, .why_size = why_size};
     if (size < COOKIE_BYTES)
-        return mlt_text_wrong(why, why_size,
-                              "%s: this is no binary program of LogGOPSim's: it has %zu bytes",
-                              name, size);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "%s: this is no binary program of LogGOPSim's: it has %zu bytes", name,
+                        size);
     f.bytes = (const unsigned char *)bytes + COOKIE_BYTES;
     f.size = size - COOKIE_BYTES;
     if (!read_head(&f, u64(bytes)))

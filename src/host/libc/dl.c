@@ -18,7 +18,6 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "fiber/sanitize.h"
 #include "host/caller.h"
 #include "host/entry.h"
 #include "host/globals.h"

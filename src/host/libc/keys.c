@@ -13,7 +13,6 @@
 #include "base/array.h"
 #include "base/export.h"
 #include "base/memory.h"
-#include "fiber/sanitize.h"
 #include "host/caller.h"
 #include "host/fork.h"
 #include "host/globals.h"

@@ -16,7 +16,6 @@
 #include "base/memory.h"
 #include "boot/job.h"
 #include "host/caller.h"
-#include "host/entry.h"
 #include "host/libc/libc.h"
 #include "host/own.h"
 #include "host/start.h"

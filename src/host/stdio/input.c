@@ -14,7 +14,6 @@
 #include "base/array.h"
 #include "base/export.h"
 #include "base/log.h"
-#include "host/entry.h"
 #include "host/fork.h"
 #include "host/globals.h"
 #include "host/libc/block.h"

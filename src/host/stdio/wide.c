@@ -2,7 +2,6 @@
 // Wide characters for the streams in the place of stdout and stderr (output.h), which libc does not
 // let be wide: they are converted here, as the rank's locale says. Other streams are libc's.
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <wchar.h>

@@ -443,11 +443,10 @@ static mlt_status refuse_kinds(const mlt_goal_program *program, char *why, size_
             if (kind == MLT_GOAL_SEND || kind == MLT_GOAL_RECV || kind == MLT_GOAL_CALC ||
                 kind == MLT_GOAL_NOP)
                 continue;
-            return mlt_text_wrong(
-                why, why_size,
-                "%s works on memory; sends, receives, calc and nop can be extrapolated "
-                "(`millet goal fmt --dialect loggopsim` makes them of all actions)",
-                mlt_goal_describe(program, r, a, text, sizeof text));
+            return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                            "%s works on memory; sends, receives, calc and nop can be extrapolated "
+                            "(`millet goal fmt --dialect loggopsim` makes them of all actions)",
+                            mlt_goal_describe(program, r, a, text, sizeof text));
         }
     return MLT_OK;
 }
@@ -457,9 +456,9 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
 {
     *out = NULL;
     if (program->ranks < LEAST_RANKS)
-        return mlt_text_wrong(why, why_size,
-                              "the program has %u rank%s; a pattern shows from %d ranks on",
-                              program->ranks, program->ranks == 1 ? "" : "s", LEAST_RANKS);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "the program has %u rank%s; a pattern shows from %d ranks on",
+                        program->ranks, program->ranks == 1 ? "" : "s", LEAST_RANKS);
     mlt_status status = refuse_kinds(program, why, why_size);
     if (status != MLT_OK)
         return status;
@@ -471,12 +470,10 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
         return MLT_OK;
     char text[400];
     if (best.action < program->rank[best.rank].count)
-        snprintf(why, why_size, "%s fits no pattern%s",
-                 mlt_goal_describe(program, best.rank, best.action, text, sizeof text),
-                 best.waits ? ": ranks like it wait for other actions" : "");
-    else
-        snprintf(why, why_size,
-                 "rank %u ends after %u actions, where ranks like it go on: it fits no pattern",
-                 best.rank, best.action);
-    return MLT_ERR_INVALID;
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s fits no pattern%s",
+                        mlt_goal_describe(program, best.rank, best.action, text, sizeof text),
+                        best.waits ? ": ranks like it wait for other actions" : "");
+    return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                    "rank %u ends after %u actions, where ranks like it go on: it fits no pattern",
+                    best.rank, best.action);
 }

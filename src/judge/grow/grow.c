@@ -153,8 +153,8 @@ static mlt_status differ(const mlt_grow *a, const mlt_grow *b, uint32_t kind, ui
         starts[0] += x->items[i].count * mlt_grow_times(x->items[i].loop, &a->grid, x->members[0]);
         starts[1] += y->items[i].count * mlt_grow_times(y->items[i].loop, &b->grid, y->members[0]);
     }
-    return mlt_text_wrong(
-        why, why_size,
+    return mlt_fail(
+        MLT_ERR_INVALID, why, why_size,
         "the recordings of %u and %u ranks have different patterns: action %u of rank %u is "
         "not like action %u of rank %u",
         a->grid.ranks, b->grid.ranks, starts[0], x->members[0], starts[1], y->members[0]);
@@ -163,15 +163,15 @@ static mlt_status differ(const mlt_grow *a, const mlt_grow *b, uint32_t kind, ui
 static mlt_status same_patterns(const mlt_grow *a, const mlt_grow *b, char *why, size_t why_size)
 {
     if (a->grid.ranks >= b->grid.ranks)
-        return mlt_text_wrong(
-            why, why_size, "recordings should have growing numbers of ranks, but %u come before %u",
-            a->grid.ranks, b->grid.ranks);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "recordings should have growing numbers of ranks, but %u come before %u",
+                        a->grid.ranks, b->grid.ranks);
     if (a->grid.dims != b->grid.dims || a->low != b->low || a->high != b->high) {
         char text[2][120];
-        return mlt_text_wrong(
-            why, why_size, "the recordings of %u and %u ranks have different patterns: %s, and %s",
-            a->grid.ranks, b->grid.ranks, mlt_grow_describe(a, text[0], sizeof *text),
-            mlt_grow_describe(b, text[1], sizeof *text));
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "the recordings of %u and %u ranks have different patterns: %s, and %s",
+                        a->grid.ranks, b->grid.ranks, mlt_grow_describe(a, text[0], sizeof *text),
+                        mlt_grow_describe(b, text[1], sizeof *text));
     }
     for (uint32_t k = 0; k < a->kinds_count; k++) {
         const mlt_grow_kind *x = &a->kinds[k], *y = &b->kinds[k];
@@ -213,8 +213,8 @@ static mlt_status join_slot(mlt_grow *const *patterns, uint32_t count, uint32_t 
         double is = patterns[p]->kinds[kind].items[item].slots[s].size;
         double value = slot->size * growth(slot->law, &first->grid, patterns[p]->grid.ranks);
         if (size_is_wrong(slot, value, is))
-            return mlt_text_wrong(
-                why, why_size,
+            return mlt_fail(
+                MLT_ERR_INVALID, why, why_size,
                 "messages of %.10g bytes on %u ranks have %.10g on %u, which is no law that is "
                 "known: constant, 1/P, 1/P^2, P, log P, or the surface of a part of the grid",
                 slot->size, first->grid.ranks, is, patterns[p]->grid.ranks);
@@ -270,12 +270,13 @@ mlt_status mlt_grow_aim(mlt_grow *pattern, uint32_t ranks, mlt_grow_scaling scal
 {
     bool has_xor = false;
     if (ranks < pattern->grid.ranks)
-        return mlt_text_wrong(why, why_size, "%u ranks are fewer than the %u of the recording",
-                              ranks, pattern->grid.ranks);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "%u ranks are fewer than the %u of the recording", ranks,
+                        pattern->grid.ranks);
     for_slots(pattern, find_xor, &has_xor);
     if (has_xor && (ranks & (ranks - 1)))
-        return mlt_text_wrong(
-            why, why_size,
+        return mlt_fail(
+            MLT_ERR_INVALID, why, why_size,
             "the pattern has partners that differ in one bit, so that the number of ranks "
             "should be a power of 2, not %u",
             ranks);
@@ -290,8 +291,9 @@ mlt_status mlt_grow_aim(mlt_grow *pattern, uint32_t ranks, mlt_grow_scaling scal
     }
     if (least == DBL_MAX) {
         char text[120];
-        return mlt_text_wrong(why, why_size, "%u ranks make no grid like that of the recording: %s",
-                              ranks, mlt_grow_describe(pattern, text, sizeof text));
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "%u ranks make no grid like that of the recording: %s", ranks,
+                        mlt_grow_describe(pattern, text, sizeof text));
     }
     pattern->goal = best;
     if (!pattern->joined)

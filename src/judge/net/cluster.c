@@ -514,28 +514,26 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
 {
     uint64_t room = (uint64_t)c->hosts * c->cores;
     if (c->place == MLT_PLACE_LIST && ranks > c->list_count)
-        return mlt_text_wrong(why, why_size,
-                              "the program has %u ranks, but the machine's list places %u", ranks,
-                              c->list_count);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "the program has %u ranks, but the machine's list places %u", ranks,
+                        c->list_count);
     if (ranks > room)
-        return mlt_text_wrong(why, why_size,
-                              "the program has %u ranks, but the machine has room for %" PRIu64
-                              ": %u host%s with %u core%s",
-                              ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
-                              c->cores == 1 ? "" : "s");
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "the program has %u ranks, but the machine has room for %" PRIu64
+                        ": %u host%s with %u core%s",
+                        ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
+                        c->cores == 1 ? "" : "s");
     uint32_t *on = mlt_take(c->hosts, sizeof *on); // ranks of a host so far
     mlt_status status = MLT_OK;
     for (uint32_t r = 0; r < ranks && status == MLT_OK; r++) {
         uint32_t host = c->place == MLT_PLACE_BLOCK         ? r / c->cores
                         : c->place == MLT_PLACE_ROUND_ROBIN ? r % c->hosts
                                                             : c->list[r];
-        if (on[host] == c->cores) {
-            snprintf(
-                why, why_size,
+        if (on[host] == c->cores)
+            status = mlt_fail(
+                MLT_ERR_INVALID, why, why_size,
                 "the machine's list places more than %u ranks on host %u, as many as it has cores",
                 c->cores, host);
-            status = MLT_ERR_INVALID;
-        }
         nic[r] = host * c->nics + on[host]++ % c->nics;
     }
     free(on);

@@ -257,8 +257,8 @@ mlt_status mlt_pass_keep_valid(const mlt_goal_program *program, const char *keep
         for (uint32_t r = 0; r < program->ranks && !found; r++)
             found = mlt_goal_buffer_find(program, r, name) != MLT_GOAL_NOWHERE;
         if (!found)
-            return mlt_text_wrong(
-                why, why_size,
+            return mlt_fail(
+                MLT_ERR_INVALID, why, why_size,
                 "no rank has a buffer \"%s\" to keep; name buffers of the program, or memory "
                 "for its plain addresses",
                 name);

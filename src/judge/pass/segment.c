@@ -368,11 +368,11 @@ static mlt_status refuse_too_many(const cutter *c, char *why, size_t why_size)
         all += c->pieces[n];
     if (all <= MOST)
         return MLT_OK;
-    return mlt_text_wrong(why, why_size,
-                          "pieces of %" PRIu64
-                          " bytes make a program of more than %d actions; ask for larger "
-                          "pieces",
-                          c->piece, MOST);
+    return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                    "pieces of %" PRIu64
+                    " bytes make a program of more than %d actions; ask for larger "
+                    "pieces",
+                    c->piece, MOST);
 }
 
 // The program in pieces; NULL: left alone, the report tells why.

@@ -172,10 +172,9 @@ mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_goal_pairs 
             added += order_rank(ordered, r, key + pairs->first[r]);
         take_if_faster(program, ordered, added, &options->machine, report);
         free(key);
-    } else {
-        snprintf(why, why_size, "the program never ends: some of its ranks wait for each other");
-        status = MLT_ERR_INVALID;
-    }
+    } else
+        status = mlt_fail(MLT_ERR_INVALID, why, why_size,
+                          "the program never ends: some of its ranks wait for each other");
     mlt_waits_fini(&events);
     return status;
 }

@@ -65,12 +65,12 @@ static mlt_status want_acyclic(const mlt_goal_program *program, char *why, size_
         mlt_goal_graph *graph = mlt_goal_graph_new(&program->rank[r]);
         if (!graph->order) {
             char text[320];
-            snprintf(why, why_size,
-                     "dependencies go round: %s waits for itself, in a circle of %u actions; take "
-                     "one of its dependencies away",
-                     mlt_goal_describe(program, r, graph->cycle[0], text, sizeof text),
-                     graph->cycle_count);
-            status = MLT_ERR_INVALID;
+            status = mlt_fail(
+                MLT_ERR_INVALID, why, why_size,
+                "dependencies go round: %s waits for itself, in a circle of %u actions; take "
+                "one of its dependencies away",
+                mlt_goal_describe(program, r, graph->cycle[0], text, sizeof text),
+                graph->cycle_count);
         }
         mlt_goal_graph_free(graph);
     }
@@ -90,11 +90,10 @@ static bool pair_fits(const mlt_goal_program *program, const mlt_goal_pairs *pai
     char text[320];
     mlt_goal_describe(program, rank, a, text, sizeof text);
     if (there)
-        snprintf(why, why_size, "%s and its %s on rank %u differ in size; they must be equal", text,
-                 end, other.rank);
-    else
-        snprintf(why, why_size, "%s meets no %s; every send needs its receive", text, end);
-    return false;
+        return mlt_deny(why, why_size,
+                        "%s and its %s on rank %u differ in size; they must be equal", text, end,
+                        other.rank);
+    return mlt_deny(why, why_size, "%s meets no %s; every send needs its receive", text, end);
 }
 
 mlt_status mlt_pass_want(const mlt_goal_program *program, mlt_goal_pairs **out, char *why,

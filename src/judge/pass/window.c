@@ -183,8 +183,8 @@ mlt_status mlt_pass_window(mlt_goal_program *program, const mlt_goal_pairs *pair
         snprintf(report->text, sizeof report->text,
                  "left alone: a message of a rank to itself needs a window of two");
     else if (!ends_at_all(program, pairs, false)) {
-        snprintf(why, why_size, "the program never ends: some of its ranks wait for each other");
-        status = MLT_ERR_INVALID;
+        status = mlt_fail(MLT_ERR_INVALID, why, why_size,
+                          "the program never ends: some of its ranks wait for each other");
     } else {
         place = common_order(program, pairs, true);
         if (!place && !ends_at_all(program, pairs, true))

@@ -386,8 +386,8 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
         count += program->rank[r].count;
         deps += program->rank[r].deps_count;
         if (count > most || deps > UINT32_MAX)
-            return mlt_text_wrong(
-                why, why_size,
+            return mlt_fail(
+                MLT_ERR_INVALID, why, why_size,
                 "the program has more than %u actions or %u dependencies, the most that can "
                 "be simulated",
                 most, UINT32_MAX);
@@ -430,8 +430,8 @@ mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why
         if (lonely != MLT_SIM_NONE) {
             mlt_goal_place place = mlt_sim_place(sim, lonely);
             char text[400];
-            return mlt_text_wrong(
-                why, why_size, "%s is received by nobody",
+            return mlt_fail(
+                MLT_ERR_INVALID, why, why_size, "%s is received by nobody",
                 mlt_goal_describe(sim->program, place.rank, place.action, text, sizeof text));
         }
         sim->fixed = !(options->by_arrival && equal);

@@ -35,9 +35,9 @@ static mlt_status check_machine(const mlt_loggops *machine, char *why, size_t wh
                {"G", machine->G}, {"O", machine->O}, {"exec", machine->exec}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!(all[i].value >= 0 && all[i].value <= most_ns))
-            return mlt_text_wrong(why, why_size,
-                                  "%s is %g, but must be a number of ns from 0 to %g", all[i].name,
-                                  all[i].value, most_ns);
+            return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                            "%s is %g, but must be a number of ns from 0 to %g", all[i].name,
+                            all[i].value, most_ns);
     return MLT_OK;
 }
 
@@ -70,8 +70,8 @@ static mlt_status check_left_over(const mlt_sim *sim, char *why, size_t why_size
         if (sim->lists[r].unexpected != MLT_SIM_NONE) {
             mlt_goal_place place = mlt_sim_place(sim, sim->lists[r].unexpected);
             char text[400];
-            return mlt_text_wrong(
-                why, why_size, "%s is received by nobody",
+            return mlt_fail(
+                MLT_ERR_INVALID, why, why_size, "%s is received by nobody",
                 mlt_goal_describe(sim->program, place.rank, place.action, text, sizeof text));
         }
     return MLT_OK;
@@ -102,7 +102,8 @@ static mlt_status simulate(mlt_sim *sim, const mlt_sim_options *options, char *w
         mlt_sim_crowd_begin(sim, options->cluster);
     mlt_sim_run(sim, options);
     if (sim->late)
-        return mlt_text_wrong(why, why_size, "the simulated time goes beyond 2^62 ps (53 days)");
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "the simulated time goes beyond 2^62 ps (53 days)");
     if (sim->finished < sim->count) {
         mlt_sim_deadlock(sim, why, why_size);
         return MLT_ERR_INVALID;

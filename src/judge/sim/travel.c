@@ -27,8 +27,8 @@ mlt_status mlt_sim_travel_begin(mlt_sim *sim, const mlt_sim_options *options, ch
     t->unused = MLT_SIM_NONE;
     bool fits = mlt_network_init(&t->net, cluster);
     if (!fits)
-        return mlt_text_wrong(why, why_size, "the machine's network has more than %u links",
-                              MLT_CLUSTER_LINKS);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "the machine's network has more than %u links", MLT_CLUSTER_LINKS);
     for (int k = 0; k < MLT_NETWORK_KINDS; k++) {
         t->latency[k] = mlt_sim_price(cluster->cost[k].latency * 1000);
         t->byte[k] = cluster->cost[k].bandwidth > 0 ? 1000 / cluster->cost[k].bandwidth : 0;

@@ -18,12 +18,7 @@
 void mlt_agent_tell(mlt_agent *a, mlt_frame_type type, uint32_t about, int64_t value, void *body,
                     size_t length)
 {
-    mlt_frame frame = {.type = type,
-                       .length = (uint32_t)length,
-                       .from = a->conf.host,
-                       .to = MLT_FRAME_HEAD,
-                       .about = about,
-                       .value = value};
+    mlt_frame frame = mlt_frame_up(type, a->conf.host, about, value, length);
     a->conf.send(a->conf.user, &frame, body);
 }
 

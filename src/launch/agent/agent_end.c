@@ -13,6 +13,7 @@
 #include "launch/hosts/ports.h"
 #include "launch/say.h"
 #include "launch/watch/calls.h"
+#include "os/fd.h"
 #include "os/memory.h"
 
 enum { STOP_GRACE_US = 20000 };
@@ -106,9 +107,7 @@ static void take_end(mlt_agent *a, mlt_agent_child *c, int status, const struct 
     c->pid = 0;
     c->adopted = false;
     mlt_loop_close(&c->ctl);
-    if (c->mpi_fd >= 0)
-        close(c->mpi_fd);
-    c->mpi_fd = -1;
+    mlt_os_close_once(&c->mpi_fd);
     const mlt_placement_proc *proc = mlt_agent_plan_of(a, c->proc);
     for (uint32_t i = 0; i < proc->workers; i++) {
         mlt_job_worker *worker = mlt_job_worker_at(a->job, proc->first_worker + i);

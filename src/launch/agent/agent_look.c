@@ -2,7 +2,6 @@
 // Looks at workers: whether they move, what they wait for, what people outside want to see.
 #include "launch/agent/agent_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -16,6 +16,7 @@
 #include "launch/hosts/ports.h"
 #include "launch/watch/calls.h"
 #include "launch/watch/lines.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 static const uint64_t link_again_ns = 10 * MLT_AGENT_MS;
@@ -50,8 +51,7 @@ void mlt_agent_give_late(mlt_agent *a, uint64_t now)
     for (uint32_t i = 0; i < a->late_count; i++) {
         mlt_agent_late *late = &a->late[i];
         if (late->fd < 0 || try_link(a, late->proc, &late->link, late->fd)) {
-            if (late->fd >= 0)
-                close(late->fd);
+            mlt_os_close(late->fd);
         } else {
             a->late[kept++] = *late;
         }
@@ -243,8 +243,7 @@ bool mlt_agent_read_packet(mlt_agent_child *c)
         take_rpc(a, c, fd);
         return true;
     }
-    if (fd >= 0)
-        close(fd);
+    mlt_os_close(fd);
     if (!whole_packet)
         return true; // cut: not from our library
     a->packet[sizeof head + head.length] = '\0';

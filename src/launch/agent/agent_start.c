@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,10 +147,8 @@ static char **gdb_words(char **argv)
 static bool open_ctl(int pair[2], char *why, size_t why_size)
 {
     static const int on = 1;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
-        return false;
-    }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return mlt_deny(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
     // The system then tells the sender's process id, as this side would call it.
     (void)setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
     return true;

@@ -108,8 +108,7 @@ void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd)
 
 void mlt_asks_answer(mlt_asks *asks, int64_t number, const char *answer, size_t length)
 {
-    for (mlt_list_node *l = asks->open.next; l != &asks->open; l = l->next) {
-        asks_ask *a = mlt_container_of(l, asks_ask, link);
+    MLT_LIST_EACH(asks_ask, a, &asks->open, link) {
         if (a->number != number)
             continue;
         (void)!send(a->source.fd, answer, length, MSG_NOSIGNAL | MSG_DONTWAIT);

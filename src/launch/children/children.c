@@ -20,7 +20,6 @@
 #include "boot/lists.h"
 #include "launch/children/task.h"
 #include "launch/hosts/frame.h"
-#include "launch/say.h"
 #include "launch/spawn.h"
 #include "launch/watch/watch.h"
 #include "os/fd.h"
@@ -69,11 +68,7 @@ uint32_t mlt_children_living(const mlt_children *children)
 static void children_answer(mlt_children *children, uint32_t host, int64_t ask, const char *why)
 {
     char *text = mlt_text_of("%c%.*s", MLT_CHILD_FELL, MLT_CHILD_WHY_MOST, why);
-    mlt_frame frame = {.type = MLT_FRAME_SPAWNED,
-                       .from = MLT_FRAME_HEAD,
-                       .to = host,
-                       .length = (uint32_t)strlen(text),
-                       .value = ask};
+    mlt_frame frame = mlt_frame_down(MLT_FRAME_SPAWNED, host, 0, ask, strlen(text));
     mlt_watch_send(children->watch, &frame, text);
     free(text);
 }
@@ -94,8 +89,7 @@ static uint32_t *count_busy(const mlt_children *children)
     uint32_t *busy = mlt_take(plan->named.count, sizeof *busy);
     for (uint32_t h = 0; h < plan->host_count; h++)
         add_busy(plan, busy, plan->hosts[h].host.name, plan->hosts[h].workers);
-    for (mlt_list_node *l = children->jobs.next; l != &children->jobs; l = l->next) {
-        const job *j = mlt_container_of(l, job, link);
+    MLT_LIST_EACH(const job, j, &children->jobs, link) {
         for (uint32_t h = 0; j->busy && h < plan->named.count; h++)
             busy[h] += j->busy[h];
     }
@@ -141,11 +135,6 @@ static void children_take(mlt_channel *channel, const mlt_frame *frame, char *bo
         take_fell(j, body);
     else if (frame->type == MLT_FRAME_FAILS)
         mlt_watch_child_fails(j->children->watch);
-}
-
-static void children_channel_ended(mlt_channel *channel, const char *why)
-{
-    // It ends, too: that is seen when it is reaped.
 }
 
 // ---- Ends
@@ -234,9 +223,8 @@ static bool find_self(mlt_children *children, char *why, size_t why_size)
 {
     if (!children->self)
         children->self = realpath("/proc/self/exe", NULL);
-    if (!children->self)
-        snprintf(why, why_size, "mpirun does not know where it is: %s", strerror(errno));
-    return children->self;
+    return children->self ||
+           mlt_deny(why, why_size, "mpirun does not know where it is: %s", strerror(errno));
 }
 
 // The process id of an mpirun whose channel is *fd, or -1.
@@ -247,8 +235,7 @@ static pid_t start_mpirun(mlt_children *children, int *fd, char *why, size_t why
     int pair[2], code, null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
-        if (null >= 0)
-            close(null);
+        mlt_os_close(null);
         return -1;
     }
     snprintf(number, sizeof number, "%d", CHILDREN_FD);
@@ -273,10 +260,7 @@ static job *new_job(mlt_children *children)
 {
     job *j = mlt_take(1, sizeof *j);
     *j = (job){.children = children,
-               .channel = {.take = children_take,
-                           .ended = children_channel_ended,
-                           .in = {.fd = -1},
-                           .out = {.fd = -1}}};
+               .channel = {.take = children_take, .in = {.fd = -1}, .out = {.fd = -1}}};
     mlt_list_push_back(&children->jobs, &j->link);
     children->living++;
     return j;

@@ -6,8 +6,6 @@
 // job's name.
 #pragma once
 
-#include <stdbool.h>
-
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -226,13 +225,11 @@ static void add_env_lines(mlt_texts *to, const char *lines)
 
 static void add_errhandler(mlt_texts *to, const char *name)
 {
-    static const char *const known[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
-                                        "mpi_errors_return"};
-    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
-        if (strcasecmp(name, known[i]) == 0) {
-            children_task_add(to, "-env");
-            mlt_texts_add(to, mlt_text_of("MILLET_INITIAL_ERRHANDLER=%s", known[i]));
-        }
+    const char *known = name ? mlt_option_errhandler(name) : NULL;
+    if (known) {
+        children_task_add(to, "-env");
+        mlt_texts_add(to, mlt_text_of("MILLET_INITIAL_ERRHANDLER=%s", known));
+    }
 }
 
 // -n counts workers, the standard's maxprocs ranks.
@@ -243,24 +240,17 @@ static bool add_number(mlt_texts *to, const char *ranks, const char *fine, char 
     if (fine) {
         char *end;
         k = strtol(fine, &end, 10);
-        if (end == fine || *end || k < 1 || n % k != 0) {
-            snprintf(why, why_size,
-                     "info key nfg is '%.64s', but should be a number that divides the number of "
-                     "ranks, which is %ld",
-                     fine, n);
-            return false;
-        }
+        if (end == fine || *end || k < 1 || n % k != 0)
+            return mlt_deny(
+                why, why_size,
+                "info key nfg is '%.64s', but should be a number that divides the number of "
+                "ranks, which is %ld",
+                fine, n);
         add_option(to, "-nfg", fine);
     }
     children_task_add(to, "-n");
     mlt_texts_add(to, mlt_text_of("%ld", n / k));
     return true;
-}
-
-static const char *grain_of(const mlt_app *app)
-{
-    static const char *const names[] = {"auto", "process", "thread", "fiber"};
-    return names[app->grain];
 }
 
 static bool children_task_add_section(mlt_texts *to, const mlt_child_parent *parent,
@@ -276,7 +266,7 @@ static bool children_task_add_section(mlt_texts *to, const mlt_child_parent *par
     const char *fine = children_task_value_of(pairs, "nfg"),
                *workers = children_task_value_of(pairs, "workers");
     if (grain || (!fine && !workers)) // a section before has said something else, perhaps
-        add_option(to, "--grain", grain ? grain : grain_of(app));
+        add_option(to, "--grain", grain ? grain : mlt_option_grains[app->grain]);
     add_option(to, "--workers", workers);
     add_option(to, "-host", list || file ? list : hosts ? hosts : "localhost");
     add_option(to, "-hostfile", file);

@@ -17,7 +17,6 @@
 // hosts, those that have most free slots first.
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "boot/lists.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -67,7 +66,6 @@ typedef struct visitor {
 
 struct adopt {
     uint32_t leader;
-    const char *program;
     mlt_loop_source door; // for the processes of this host
     visitor **visitors;
     uint32_t visitor_count, visitor_room, present;
@@ -139,9 +137,7 @@ static void lose(visitor *v)
     v->gone = true;
     mlt_loop_close(&v->source);
     mlt_loop_close(&v->life);
-    if (v->lifeline >= 0)
-        close(v->lifeline);
-    v->lifeline = -1;
+    mlt_os_close_once(&v->lifeline);
     a->present--;
     if (a->agent)
         mlt_agent_lost(a->agent, v->number);
@@ -211,12 +207,7 @@ static void prepare_greetings(adopt *a, const mlt_adoption_key *key)
     mlt_connections_net(&a->options, &filter, &ports);
     if (mlt_iface_addresses(a->own, &a->own_count, &filter, false, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    a->self = (mlt_greet_self){.key = &a->key,
-                               .job = a->identity,
-                               .process = a->leader,
-                               .version = mlt_greet_version(),
-                               .types = mlt_greet_types_here(),
-                               .encrypts = true};
+    a->self = mlt_greet_self_of(&a->key, a->identity, a->leader, true);
 }
 
 static void adopt_set_timer(adopt *a)
@@ -300,15 +291,10 @@ static size_t own_card(const adopt *a, uint8_t out[MLT_CARD_BYTES], size_t room)
 static void adopt_frame_came(mlt_channel *up, const mlt_frame *frame, char *body);
 static void adopt_channel_ended(mlt_channel *up, const char *why);
 
-static void no_preface(mlt_channel *up, const char *text, size_t bytes)
-{
-}
-
 static void reached(adopt *a, mlt_net_peer *head)
 {
     int out = fcntl(head->fd, F_DUPFD_CLOEXEC, 0);
-    a->up = (mlt_channel){
-        .take = adopt_frame_came, .preface = no_preface, .ended = adopt_channel_ended};
+    a->up = (mlt_channel){.take = adopt_frame_came, .ended = adopt_channel_ended};
     mlt_channel_seal(&a->up, &head->keys);
     if (out < 0 || !mlt_channel_open(&a->up, head->fd, out))
         mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s", mlt_os_no_descriptor(errno));
@@ -546,19 +532,10 @@ static void adopt_add_proc(mlt_placement *plan, const mlt_adoption_proc *from, u
                  "MILLET_NFG and MILLET_THREADS ask for more than %d ranks or %d "
                  "workers",
                  INT32_MAX, MLT_PLACEMENT_MAX_WORKERS);
-    mlt_placement_host *at = &plan->hosts[host];
-    plan->procs[plan->proc_count++] = (mlt_placement_proc){.app = from->app,
-                                                           .host = host,
-                                                           .first_worker = plan->workers,
-                                                           .workers = from->workers,
-                                                           .first_rank = plan->ranks,
-                                                           .ranks = (uint32_t)ranks,
-                                                           .first_local = at->ranks};
-    plan->workers += from->workers;
-    plan->ranks += (uint32_t)ranks;
-    at->procs++;
-    at->workers += from->workers;
-    at->ranks += (uint32_t)ranks;
+    mlt_placement_add(
+        plan, &plan->hosts[host],
+        (mlt_placement_proc){
+            .app = from->app, .host = host, .workers = from->workers, .ranks = (uint32_t)ranks});
 }
 
 // Each process was checked when its card was read, but may have written anything.
@@ -703,12 +680,7 @@ static void adopt_send_up(void *user, const mlt_frame *frame, char *body)
 static void adopt_tell(adopt *a, mlt_frame_type type, int64_t value, const void *body,
                        size_t length)
 {
-    mlt_frame frame = {.type = type,
-                       .length = (uint32_t)length,
-                       .from = a->host,
-                       .to = MLT_FRAME_HEAD,
-                       .about = a->host,
-                       .value = value};
+    mlt_frame frame = mlt_frame_up(type, a->host, a->host, value, length);
     mlt_channel_send(&a->up, &frame, body);
 }
 
@@ -838,7 +810,6 @@ int mlt_adopt(const char *leader, const char *program)
     mlt_spawn_prepare(&blocked);
     (void)alarm(FIRST_VISIT_S);
     a.leader = (uint32_t)strtoul(leader, NULL, 10);
-    a.program = program;
     adopt_read_options(&a, program);
     (void)mlt_loop_new();
     (void)fcntl(MLT_ADOPTION_LISTEN, F_SETFL, O_NONBLOCK);

@@ -109,12 +109,7 @@ static void agents_tell(member *m, mlt_frame_type type, uint32_t host, int64_t v
                         const char *text)
 {
     char *body = mlt_text_of("%s", text);
-    mlt_frame frame = {.type = type,
-                       .length = (uint32_t)strlen(body),
-                       .from = agents_host_of(m),
-                       .to = MLT_FRAME_HEAD,
-                       .about = host,
-                       .value = value};
+    mlt_frame frame = mlt_frame_up(type, agents_host_of(m), host, value, strlen(body));
     m->agents->conf.take(m->agents->conf.user, &frame, body);
     free(body);
 }
@@ -130,19 +125,14 @@ static void agents_show(member *m, const char *text)
     agents_tell(m, MLT_FRAME_SAY, agents_host_of(m), 0, text);
 }
 
-static void show_gap(member *m)
-{
-    char text[64];
-    snprintf(text, sizeof text, "... (%" PRIu64 " more lines)", m->left_out);
-    agents_show(m, text);
-}
-
 // What was said before the agent began; all but the last line, if that is part of a message.
 static void show_kept(member *m, bool but_last)
 {
+    char gap[64];
+    snprintf(gap, sizeof gap, "... (%" PRIu64 " more lines)", m->left_out);
     for (uint32_t i = 0; i < m->kept_count; i++) {
         if (i == FIRST_LINES && m->left_out && !m->agents->ending)
-            show_gap(m);
+            agents_show(m, gap);
         if ((i + 1 < m->kept_count || !but_last) && !m->agents->ending)
             agents_show(m, m->kept[i]);
         free(m->kept[i]);
@@ -346,22 +336,12 @@ static void send_first(member *m)
 {
     const mlt_agents_conf *conf = &m->agents->conf;
     uint32_t host = agents_host_of(m);
-    mlt_frame frame = {.type = MLT_FRAME_PLACE,
-                       .from = MLT_FRAME_HEAD,
-                       .to = host,
-                       .about = host,
-                       .value = m->last};
+    mlt_frame frame = mlt_frame_down(MLT_FRAME_PLACE, host, host, m->last, 0);
     send_to(m, &frame, NULL);
-    frame = (mlt_frame){.type = MLT_FRAME_KEY,
-                        .length = sizeof conf->key->bytes,
-                        .from = MLT_FRAME_HEAD,
-                        .to = host};
+    frame = mlt_frame_down(MLT_FRAME_KEY, host, 0, 0, sizeof conf->key->bytes);
     if (!conf->waits) // agents that come by themselves have it, and the network may hear this
         send_to(m, &frame, conf->key->bytes);
-    frame = (mlt_frame){.type = MLT_FRAME_TASK,
-                        .length = (uint32_t)conf->task_size,
-                        .from = MLT_FRAME_HEAD,
-                        .to = host};
+    frame = mlt_frame_down(MLT_FRAME_TASK, host, 0, 0, conf->task_size);
     send_to(m, &frame, conf->task);
 }
 
@@ -469,10 +449,8 @@ static pid_t spawn_shell(const member *m, const int ends[3], char *why, size_t w
 static bool agents_start(member *m, char *why, size_t why_size)
 {
     int ends[3], own[3];
-    if (!open_pipes(ends, own)) {
-        snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
-        return false;
-    }
+    if (!open_pipes(ends, own))
+        return mlt_deny(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
     m->pid = spawn_shell(m, ends, why, why_size);
     for (int i = 0; i < 3; i++)
         close(ends[i]);
@@ -529,12 +507,6 @@ void mlt_agents_woke(mlt_agents *c)
 
 // ---- The whole
 
-// The part of a number of hosts that member i of n is responsible for.
-static uint32_t part_end(uint32_t first, uint32_t last, uint32_t i, uint32_t n)
-{
-    return first + (uint32_t)((uint64_t)(last - first) * (i + 1) / n);
-}
-
 static void agents_begin(member *m)
 {
     char why[512] = "";
@@ -587,8 +559,8 @@ mlt_agents *mlt_agents_new(const mlt_agents_conf *conf)
     c->timer.ring = agents_ring;
     mlt_loop_alarm_every(&c->timer, MLT_AGENTS_BEAT_MS * UINT64_C(1000000));
     uint32_t first = conf->first;
-    for (uint32_t i = 0; i < c->count; i++) {
-        uint32_t last = part_end(conf->first, conf->last, i, c->count);
+    for (uint32_t i = 0; i < c->count; i++) { // each is responsible for as many hosts as the others
+        uint32_t last = conf->first + (uint32_t)((uint64_t)hosts * (i + 1) / c->count);
         c->members[i] = (member){.agents = c, .first = first, .last = last};
         first = last;
     }

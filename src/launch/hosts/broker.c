@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "boot/ctl.h"
 #include "launch/loop.h"
 #include "net/crypt.h"
@@ -492,10 +493,8 @@ mlt_status mlt_broker_learn(mlt_broker *b, uint32_t number, const void *bytes, s
                             char *why, size_t why_size)
 {
     mlt_card card;
-    if (number >= b->conf.hosts) {
-        snprintf(why, why_size, "there is no host %u", number);
-        return MLT_ERR_INVALID;
-    }
+    if (number >= b->conf.hosts)
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "there is no host %u", number);
     mlt_status status = mlt_card_read(&card, bytes, size, why, why_size);
     if (status != MLT_OK)
         return status;
@@ -529,11 +528,6 @@ size_t mlt_broker_card(const mlt_broker *b, uint8_t out[MLT_CARD_BYTES])
     return mlt_card_write(out, &card);
 }
 
-void mlt_broker_tell(const mlt_broker *b, mlt_text *text)
-{
-    mlt_listen_tell(b->listen, text);
-}
-
 // ---- Making
 
 static mlt_status open_listener(mlt_broker *b, char *why, size_t why_size)
@@ -564,8 +558,8 @@ static mlt_status open_all(mlt_broker *b, char *why, size_t why_size)
         (mlt_loop_source){.fd = mlt_listen_poll(b->listen).fd, .ready = broker_listen_ready};
     if (mlt_loop_add(&b->listen_source, EPOLLIN))
         return MLT_OK;
-    snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size, "no more descriptors: %s",
+                    mlt_os_no_descriptor(errno));
 }
 
 static void init_tables(mlt_broker *b, const mlt_broker_conf *conf)
@@ -575,12 +569,8 @@ static void init_tables(mlt_broker *b, const mlt_broker_conf *conf)
     b->conf = *conf;
     b->conf.host_of = host_of_each;
     b->conf.name = mlt_text_of("%s", conf->name);
-    b->self = (mlt_greet_self){.key = conf->key,
-                               .job = conf->job,
-                               .welcomes = broker_welcomes,
-                               .version = mlt_greet_version(),
-                               .types = mlt_greet_types_here(),
-                               .encrypts = conf->encrypt};
+    b->self = mlt_greet_self_of(conf->key, conf->job, 0, conf->encrypt);
+    b->self.welcomes = broker_welcomes;
     b->hosts = mlt_take(conf->hosts, sizeof *b->hosts);
     b->ended = mlt_take(conf->procs, sizeof *b->ended);
     mlt_list_init(&b->busy);

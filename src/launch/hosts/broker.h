@@ -28,7 +28,6 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "base/text.h"
 #include "boot/ctl.h"
 #include "net/card.h"
 #include "net/iface.h"
@@ -92,6 +91,3 @@ bool mlt_broker_failed(const mlt_broker *broker, uint32_t process, uint32_t peer
 // The process has ended: what it wants is not dialled any more, and no link or failed is called for
 // it. A connection that comes for it gets an end mark (mlt_ctl_end_mark) and is closed.
 void mlt_broker_ended(mlt_broker *broker, uint32_t process);
-
-// What mlt_listen_tell says of strangers; nothing if there were none.
-void mlt_broker_tell(const mlt_broker *broker, mlt_text *text);

@@ -470,11 +470,6 @@ static void test_refused(void)
     want(0, 0, 1);
     until_failure();
     CHECK(strstr(failure, "it belongs to the job, but has no process 1"));
-    mlt_text text = {0};
-    mlt_broker_tell(brokers[0], &text);
-    CHECK(strstr(text.text, "for another process; ") &&
-          strstr(text.text, "process 0 of the job wanted process 1, which is not here"));
-    mlt_text_free(&text);
     close_brokers();
 }
 
@@ -534,10 +529,6 @@ static void test_crowd(void)
         *one = stranger_at(ports[i % 2]);
     }
     CHECK(failed_count == 0);
-    mlt_text text = {0};
-    mlt_broker_tell(brokers[1], &text);
-    CHECK(strstr(text.text, "dropped "));
-    mlt_text_free(&text);
     for (int i = 0; i < CROWD; i++)
         close(crowd[i]);
     close_brokers();

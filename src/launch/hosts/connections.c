@@ -58,11 +58,7 @@ static void connections_link_made(void *user, uint32_t proc, const mlt_ctl_link 
 
 static void connections_give_up(mlt_connections *l, uint32_t proc, uint32_t peer, const char *text)
 {
-    mlt_frame frame = {.type = MLT_FRAME_UNLINKED,
-                       .length = (uint32_t)strlen(text),
-                       .to = MLT_FRAME_HEAD,
-                       .about = proc,
-                       .value = peer};
+    mlt_frame frame = mlt_frame_up(MLT_FRAME_UNLINKED, l->conf.host, proc, peer, strlen(text));
     connections_send(l, &frame, text);
 }
 

@@ -13,7 +13,6 @@
 #include "base/array.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "boot/job.h"
 #include "net/greet.h"
 #include "os/os.h"
@@ -87,7 +86,8 @@ static void die(mlt_channel *c, const char *why)
     c->dead = true;
     mlt_loop_remove(&c->in);
     mlt_loop_remove(&c->out);
-    c->ended(c, why);
+    if (c->ended)
+        c->ended(c, why);
 }
 
 static void frame_write_some(mlt_channel *c)
@@ -148,12 +148,7 @@ void mlt_channel_send(mlt_channel *c, const mlt_frame *frame, const void *body)
 
 static void out_ready(mlt_loop_source *source, uint32_t events)
 {
-    mlt_channel *c = mlt_container_of(source, mlt_channel, out);
-    size_t before = mlt_channel_waits(c);
-    frame_write_some(c);
-    if (c->drained && !c->dead && before >= MLT_CHANNEL_LOW &&
-        mlt_channel_waits(c) < MLT_CHANNEL_LOW)
-        c->drained(c);
+    frame_write_some(mlt_container_of(source, mlt_channel, out));
 }
 
 void mlt_channel_flush(mlt_channel *c, int limit_ms)
@@ -300,20 +295,14 @@ void mlt_channel_seal(mlt_channel *c, mlt_crypt_keys *keys)
     explicit_bzero(keys, sizeof *keys);
 }
 
-void mlt_channel_end_out(mlt_channel *c)
-{
-    mlt_loop_close(&c->out);
-    c->start = c->end = 0;
-}
-
 void mlt_channel_close(mlt_channel *c)
 {
     c->dead = true;
-    mlt_channel_end_out(c);
+    mlt_loop_close(&c->out);
     mlt_loop_close(&c->in);
     free(c->got);
     free(c->queue);
     c->got = c->queue = NULL;
-    c->got_start = c->got_end = c->got_room = c->room = 0;
+    c->got_start = c->got_end = c->got_room = c->start = c->end = c->room = 0;
     explicit_bzero(&c->keys, sizeof c->keys);
 }

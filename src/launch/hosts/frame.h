@@ -114,6 +114,19 @@ typedef struct mlt_frame {
 } mlt_frame;
 _Static_assert(sizeof(mlt_frame) == 32, "sent as it is");
 
+// A frame from the agent of a host to the head, and one from the head to a host or to MLT_FRAME_ALL.
+static inline mlt_frame mlt_frame_up(mlt_frame_type type, uint32_t from, uint32_t about,
+                                     int64_t value, size_t length)
+{
+    return (mlt_frame){type, (uint32_t)length, from, MLT_FRAME_HEAD, about, 0, value};
+}
+
+static inline mlt_frame mlt_frame_down(mlt_frame_type type, uint32_t to, uint32_t about,
+                                       int64_t value, size_t length)
+{
+    return (mlt_frame){type, (uint32_t)length, MLT_FRAME_HEAD, to, about, 0, value};
+}
+
 // Writes this side's first bytes.
 void mlt_frame_hello(uint8_t out[MLT_FRAME_HELLO_BYTES]);
 
@@ -141,10 +154,8 @@ struct mlt_channel {
     // What comes before the magic, in pieces.
     void (*preface)(mlt_channel *channel, const char *text, size_t bytes);
     // Called once. `why` is a sentence without a subject ("ended", "is of version ..."); the caller
-    // closes the channel. From then on nothing is taken.
+    // closes the channel. From then on nothing is taken. NULL: nobody needs to know.
     void (*ended)(mlt_channel *channel, const char *why);
-    // Called when what waits to be sent has become less than MLT_CHANNEL_LOW. May be NULL.
-    void (*drained)(mlt_channel *channel);
     bool greeted; // its first bytes have come
     bool heard;   // something has come since somebody cleared this
     bool dead;
@@ -159,8 +170,6 @@ struct mlt_channel {
     uint64_t seals_sent, seals_taken;
 };
 
-enum { MLT_CHANNEL_FULL = 1 << 20, MLT_CHANNEL_LOW = 256 << 10 };
-
 // The descriptors become the channel's, and nonblocking. Sends this side's first bytes. The
 // callbacks are set before. False: they cannot be waited for.
 bool mlt_channel_open(mlt_channel *channel, int in_fd, int out_fd);
@@ -171,19 +180,10 @@ void mlt_channel_seal(mlt_channel *channel, mlt_crypt_keys *keys);
 // Puts a frame into the queue and writes what the system takes now. `body` has frame->length bytes.
 void mlt_channel_send(mlt_channel *channel, const mlt_frame *frame, const void *body);
 
-// Bytes that wait; senders of much data wait while it is above MLT_CHANNEL_FULL.
-static inline size_t mlt_channel_waits(const mlt_channel *channel)
-{
-    return channel->end - channel->start;
-}
-
 // Writes all that waits, for at most that time. For the last words of an agent.
 void mlt_channel_flush(mlt_channel *channel, int limit_ms);
 
 void mlt_channel_close(mlt_channel *channel); // may be called again
-
-// The other side has sent its last byte; this side's direction is closed, so that it ends.
-void mlt_channel_end_out(mlt_channel *channel);
 
 // ---- Bodies
 

@@ -73,7 +73,7 @@ typedef struct bond {
     mlt_loop_source line; // fd -1: it is another host's, or the other side has left in order
     mlt_broker *broker;   // NULL: nobody has joined
     const rpc *maker;     // whose line it is, until it is watched
-    uint32_t own_proc, own_host, procs, hosts;
+    uint32_t own_proc, procs;
     uint32_t *members; // processes of this host that have joined
     uint32_t count, room;
     bool watched;
@@ -193,9 +193,7 @@ static void end_bond(bond *b);
 // any case: the root of the other side may wait there for what this one would have said.
 static void leave_bonds(rpc *d)
 {
-    for (mlt_list_node *l = d->ports->bonds.next, *next; l != &d->ports->bonds; l = next) {
-        next = l->next;
-        bond *b = mlt_container_of(l, bond, link);
+    MLT_LIST_EACH_SAFE(bond, b, &d->ports->bonds, link) {
         if (b->maker != d)
             continue;
         b->maker = NULL;
@@ -242,8 +240,7 @@ static port *find_port(mlt_ports *p, const char *text)
     mlt_port_name name;
     if (!mlt_port_name_read(&name, text))
         return NULL;
-    for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next) {
-        port *at = mlt_container_of(l, port, link);
+    MLT_LIST_EACH(port, at, &p->ports, link) {
         if (at->name.number == name.number &&
             mlt_crypt_same(at->name.key.bytes, name.key.bytes, MLT_KEY_BYTES))
             return at;
@@ -255,8 +252,7 @@ static port *find_port(mlt_ports *p, const char *text)
 static void serve_port(port *at)
 {
     mlt_ports *p = at->ports;
-    for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
-        rpc *d = mlt_container_of(l, rpc, link);
+    MLT_LIST_EACH(rpc, d, &p->desks, link) {
         if (d->accepts != at)
             continue;
         if (at->failed) {
@@ -325,12 +321,7 @@ static mlt_status listen_at(port *at, char *why, size_t why_size)
         status = mlt_iface_addresses(n->addresses, &n->count, &p->iface, false, why, why_size);
     if (status != MLT_OK)
         return status;
-    at->self = (mlt_greet_self){.key = &n->key,
-                                .job = n->number,
-                                .process = ACCEPTS,
-                                .version = mlt_greet_version(),
-                                .types = mlt_greet_types_here(),
-                                .encrypts = true};
+    at->self = mlt_greet_self_of(&n->key, n->number, ACCEPTS, true);
     mlt_listen_plan plan = {.self = &at->self,
                             .ports = p->range,
                             .addresses = n->addresses,
@@ -450,12 +441,7 @@ static void take_connect(rpc *d, const char *text)
         mlt_address_likely(likely, 2 * MLT_ADDRESSES, own, own_count, name.addresses, name.count);
     d->key = name.key;
     mlt_key_wipe(&name.key);
-    d->self = (mlt_greet_self){.key = &d->key,
-                               .job = name.number,
-                               .process = CONNECTS,
-                               .version = mlt_greet_version(),
-                               .types = mlt_greet_types_here(),
-                               .encrypts = true};
+    d->self = mlt_greet_self_of(&d->key, name.number, CONNECTS, true);
     mlt_dial_plan plan = {.self = &d->self,
                           .wanted = ACCEPTS,
                           .addresses = likely,
@@ -478,8 +464,7 @@ static void take_connect(rpc *d, const char *text)
 
 static bond *find_bond(mlt_ports *p, uint64_t number)
 {
-    for (mlt_list_node *l = p->bonds.next; l != &p->bonds; l = l->next) {
-        bond *b = mlt_container_of(l, bond, link);
+    MLT_LIST_EACH(bond, b, &p->bonds, link) {
         if (b->number == number)
             return b;
     }
@@ -622,9 +607,7 @@ static const char *make_broker(bond *b, const mlt_rpc_bond *about, const uint32_
                             .failed = ports_link_failed,
                             .user = b};
     b->own_proc = about->own_proc;
-    b->own_host = about->own_host;
     b->procs = about->procs;
-    b->hosts = about->hosts;
     memcpy(b->other, about->other, sizeof b->other);
     b->other[sizeof b->other - 1] = '\0';
     for (char *c = b->other; *c; c++)
@@ -736,9 +719,7 @@ static void take_watch(rpc *d, const unsigned char *body, size_t length)
     if (length == sizeof number)
         memcpy(&number, body, sizeof number);
     mlt_ports *p = d->ports;
-    for (mlt_list_node *l = p->bonds.next, *next; l != &p->bonds; l = next) {
-        next = l->next;
-        bond *b = mlt_container_of(l, bond, link);
+    MLT_LIST_EACH_SAFE(bond, b, &p->bonds, link) {
         if (b->number != number || b->line.fd < 0 || b->watched || b->maker != d)
             continue;
         b->watched = true;
@@ -839,9 +820,7 @@ static void leave(bond *b, uint32_t proc, bool ended)
 
 void mlt_ports_parted(mlt_ports *p, uint32_t proc, uint64_t number)
 {
-    for (mlt_list_node *l = p->bonds.next, *next; l != &p->bonds; l = next) {
-        next = l->next;
-        bond *b = mlt_container_of(l, bond, link);
+    MLT_LIST_EACH_SAFE(bond, b, &p->bonds, link) {
         if (b->number != number)
             continue;
         leave(b, proc, false);
@@ -852,15 +831,11 @@ void mlt_ports_parted(mlt_ports *p, uint32_t proc, uint64_t number)
 
 void mlt_ports_gone(mlt_ports *p, uint32_t proc, bool ended_well)
 {
-    for (mlt_list_node *l = p->ports.next, *next; l != &p->ports; l = next) {
-        next = l->next;
-        port *at = mlt_container_of(l, port, link);
+    MLT_LIST_EACH_SAFE(port, at, &p->ports, link) {
         if (at->proc == proc)
             close_port(at, "the process that opened the port has ended");
     }
-    for (mlt_list_node *l = p->bonds.next, *next; l != &p->bonds; l = next) {
-        next = l->next;
-        bond *b = mlt_container_of(l, bond, link);
+    MLT_LIST_EACH_SAFE(bond, b, &p->bonds, link) {
         uint32_t at;
         if (!is_member(b, proc, &at) || !ended_well)
             continue;
@@ -879,8 +854,7 @@ static void alarm_next(mlt_ports *p)
         uint64_t at = mlt_listen_poll(mlt_container_of(l, port, link)->listen).deadline_ns;
         when = at < when ? at : when;
     }
-    for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
-        const rpc *d = mlt_container_of(l, rpc, link);
+    MLT_LIST_EACH(const rpc, d, &p->desks, link) {
         uint64_t at = d->dial ? mlt_dial_poll(d->dial).deadline_ns : when;
         when = at < when ? at : when;
     }
@@ -893,8 +867,7 @@ static void ports_ring(mlt_loop_timer *timer)
     uint64_t now = mlt_os_now_ns();
     for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next)
         ports_accept_all(mlt_container_of(l, port, link), now);
-    for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
-        rpc *d = mlt_container_of(l, rpc, link);
+    MLT_LIST_EACH(rpc, d, &p->desks, link) {
         if (d->dial && mlt_dial_poll(d->dial).deadline_ns <= now)
             step_dial(d);
     }

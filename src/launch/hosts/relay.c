@@ -79,12 +79,7 @@ static void shut(line *l)
 static void relay_tell(const mlt_relay *r, mlt_frame_type type, uint32_t proc, uint32_t stream,
                        const void *body, size_t bytes)
 {
-    mlt_frame frame = {.type = type,
-                       .length = (uint32_t)bytes,
-                       .from = r->conf.host,
-                       .to = MLT_FRAME_HEAD,
-                       .about = proc,
-                       .value = (int64_t)stream};
+    mlt_frame frame = mlt_frame_up(type, r->conf.host, proc, stream, bytes);
     r->conf.send(r->conf.user, &frame, (char *)(uintptr_t)body);
 }
 

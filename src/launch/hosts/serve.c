@@ -68,12 +68,7 @@ static void serve_send_up(serve *s, const mlt_frame *frame, const void *body)
 static void serve_tell(serve *s, mlt_frame_type type, int64_t value, const void *body,
                        size_t length)
 {
-    mlt_frame frame = {.type = type,
-                       .length = (uint32_t)length,
-                       .from = s->host,
-                       .to = MLT_FRAME_HEAD,
-                       .about = s->host,
-                       .value = value};
+    mlt_frame frame = mlt_frame_up(type, s->host, s->host, value, length);
     serve_send_up(s, &frame, body);
 }
 

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "launch/program/libraries.h"
 #include "launch/say.h"
+#include "os/fd.h"
 
 enum { LONGEST_NAME = 255 };
 
@@ -99,11 +100,7 @@ static void add_app(mlt_stage_out *o, uint32_t a)
 
 static void stage_send(mlt_stage_out *o, int64_t what, const void *body, size_t length)
 {
-    mlt_frame frame = {.type = MLT_FRAME_STAGE,
-                       .from = MLT_FRAME_HEAD,
-                       .to = MLT_FRAME_ALL,
-                       .value = what,
-                       .length = (uint32_t)length};
+    mlt_frame frame = mlt_frame_down(MLT_FRAME_STAGE, MLT_FRAME_ALL, 0, what, length);
     o->hash = mlt_hash_on(o->hash, body, length);
     o->sent += length;
     mlt_agents_send(o->conf.agents, &frame, body);
@@ -190,8 +187,7 @@ void mlt_stage_out_free(mlt_stage_out *o)
         return;
     for (uint32_t i = 0; i < o->count; i++)
         free(o->files[i].path);
-    if (o->fd >= 0)
-        close(o->fd);
+    mlt_os_close(o->fd);
     free(o->files);
     free(o->kept);
     free(o);
@@ -269,8 +265,7 @@ static void remove_if_left(const char *base, const char *name)
         int fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd >= 0 ? flock(fd, LOCK_EX | LOCK_NB) == 0 : errno == ENOENT)
             mlt_stage_folder_remove(folder);
-        if (fd >= 0)
-            close(fd);
+        mlt_os_close(fd);
     }
     free(lock);
     free(folder);
@@ -319,13 +314,12 @@ bool mlt_stage_folder_new(char folder[MLT_STAGE_FOLDER], char *why, size_t why_s
         base = "/tmp";
     folder[0] = '\0';
     remove_left(base);
-    if (statvfs(base, &about) == 0 && about.f_flag & ST_NOEXEC) {
-        snprintf(why, why_size,
-                 "--stage: programs in '%s' cannot be executed (it is mounted noexec); TMPDIR "
-                 "names another folder",
-                 base);
-        return false;
-    }
+    if (statvfs(base, &about) == 0 && about.f_flag & ST_NOEXEC)
+        return mlt_deny(
+            why, why_size,
+            "--stage: programs in '%s' cannot be executed (it is mounted noexec); TMPDIR "
+            "names another folder",
+            base);
     if (make_locked(base, folder))
         return true;
     snprintf(why, why_size,
@@ -366,8 +360,7 @@ void mlt_stage_in_free(mlt_stage_in *in)
         free(in->folders[a]);
         free(in->programs[a]);
     }
-    if (in->fd >= 0)
-        close(in->fd);
+    mlt_os_close(in->fd);
     free(in->folders);
     free(in->programs);
     free(in->all);
@@ -377,8 +370,8 @@ void mlt_stage_in_free(mlt_stage_in *in)
 
 static mlt_status stage_damaged(char *why, size_t why_size, const char *what)
 {
-    snprintf(why, why_size, "--stage: the files that mpirun sends are damaged: %s", what);
-    return MLT_ERR_INVALID;
+    return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                    "--stage: the files that mpirun sends are damaged: %s", what);
 }
 
 // The folder of an app's files, or of those for all.
@@ -395,9 +388,9 @@ static const char *folder_of(mlt_stage_in *in, uint32_t app)
 
 static mlt_status cannot_keep(const mlt_stage_in *in, char *why, size_t why_size)
 {
-    snprintf(why, why_size, "--stage: files cannot be kept in '%s': %s; TMPDIR names another place",
-             in->folder, strerror(errno));
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, why, why_size,
+                    "--stage: files cannot be kept in '%s': %s; TMPDIR names another place",
+                    in->folder, strerror(errno));
 }
 
 static void end_file(mlt_stage_in *in)

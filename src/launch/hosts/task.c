@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "boot/job.h"
-#include "launch/hosts/frame.h"
 #include "launch/plan/env.h"
 
 // Flags of the options, in their order.
@@ -198,18 +197,10 @@ static void add_procs(hosts_task_reader *r, mlt_placement *plan, const run *kind
             return;
         }
         MLT_ARRAY_WANT(plan->procs, plan->proc_count + 1, r->room);
-        plan->procs[plan->proc_count++] = (mlt_placement_proc){.app = kind->app,
-                                                               .host = host,
-                                                               .first_worker = plan->workers,
-                                                               .workers = kind->workers,
-                                                               .first_rank = plan->ranks,
-                                                               .ranks = kind->ranks,
-                                                               .first_local = on->ranks};
-        plan->workers += kind->workers;
-        plan->ranks += kind->ranks;
-        on->procs++;
-        on->workers += kind->workers;
-        on->ranks += kind->ranks;
+        mlt_placement_add(
+            plan, on,
+            (mlt_placement_proc){
+                .app = kind->app, .host = host, .workers = kind->workers, .ranks = kind->ranks});
     }
 }
 

@@ -2,7 +2,6 @@
 #include "launch/live/progress.h"
 
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/list.h"

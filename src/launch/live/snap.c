@@ -151,12 +151,9 @@ static int by_fullness(const void *a, const void *b)
 
 void mlt_live_snap_sort(mlt_live_snap *s)
 {
-    if (s->worker_count)
-        qsort(s->workers, s->worker_count, sizeof *s->workers, by_worker);
-    if (s->proc_count)
-        qsort(s->procs, s->proc_count, sizeof *s->procs, by_proc);
-    if (s->queue_count)
-        qsort(s->queues, s->queue_count, sizeof *s->queues, by_fullness);
+    MLT_ARRAY_SORT(s->workers, s->worker_count, by_worker);
+    MLT_ARRAY_SORT(s->procs, s->proc_count, by_proc);
+    MLT_ARRAY_SORT(s->queues, s->queue_count, by_fullness);
 }
 
 void mlt_live_snap_fini(mlt_live_snap *s)

@@ -2,7 +2,6 @@
 #include "launch/plan/bind.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stddef.h>
@@ -115,24 +114,18 @@ bool mlt_bind_word_known(const char *word)
 bool mlt_bind_word_read(const char *word, mlt_bind_modifiers *out, char *why, size_t why_size)
 {
     *out = (mlt_bind_modifiers){.each = 0};
-    if (bind_is_word(word, strcspn(word, ":"), "user") || strcasestr(word, "PE-LIST=")) {
-        snprintf(why, why_size, "'%s': --cpu-set 0-3,8 says which processors the ranks may use",
-                 word);
-        return false;
-    }
-    if (!mlt_bind_word_known(word)) {
-        snprintf(why, why_size, "'%s' should be core, hwthread, socket, numa or none", word);
-        return false;
-    }
+    if (bind_is_word(word, strcspn(word, ":"), "user") || strcasestr(word, "PE-LIST="))
+        return mlt_deny(why, why_size,
+                        "'%s': --cpu-set 0-3,8 says which processors the ranks may use", word);
+    if (!mlt_bind_word_known(word))
+        return mlt_deny(why, why_size, "'%s' should be core, hwthread, socket, numa or none", word);
     for (const char *at = modifiers_of(word); *at; at += *at != '\0') {
         size_t n = strcspn(at, ":,");
-        if (!read_modifier(at, n, out)) {
-            snprintf(why, why_size,
-                     "'%s' ends with '%.*s', but should with PE=N (cores of each worker), "
-                     "OVERSUBSCRIBE, NOOVERSUBSCRIBE or NOLOCAL",
-                     word, (int)n, at);
-            return false;
-        }
+        if (!read_modifier(at, n, out))
+            return mlt_deny(why, why_size,
+                            "'%s' ends with '%.*s', but should with PE=N (cores of each worker), "
+                            "OVERSUBSCRIBE, NOOVERSUBSCRIBE or NOLOCAL",
+                            word, (int)n, at);
         at += n;
     }
     return true;
@@ -453,8 +446,7 @@ bool mlt_bind_list_known(const char *list, char *why, size_t why_size)
     const char *end = parse_list(list, &ignored);
     if (end > list && !*end)
         return true;
-    snprintf(why, why_size, "'%s' should be a list of processors such as 0-3,8", list);
-    return false;
+    return mlt_deny(why, why_size, "'%s' should be a list of processors such as 0-3,8", list);
 }
 
 bool mlt_bind_restrict(const char *list, char *why, size_t why_size)
@@ -471,9 +463,9 @@ bool mlt_bind_restrict(const char *list, char *why, size_t why_size)
         return true;
     if (known)
         mlt_cpus_text(&allowed, text, sizeof text);
-    snprintf(why, why_size, "'%s' names a processor that ranks may not use here; they may use %s",
-             list, text);
-    return false;
+    return mlt_deny(why, why_size,
+                    "'%s' names a processor that ranks may not use here; they may use %s", list,
+                    text);
 }
 
 bool mlt_bind_workers_cpus(const mlt_bind *bind, uint32_t first_worker, uint32_t workers,

@@ -18,11 +18,8 @@ enum { WHY_BYTES = 4096 };
 // The value of a variable, as the section's ranks would see it; "": none.
 static const char *coll_value_of(const mlt_env *env, const char *name)
 {
-    size_t n = strlen(name);
-    for (size_t i = 0; i < env->common; i++)
-        if (strncmp(env->items[i], name, n) == 0 && env->items[i][n] == '=')
-            return env->items[i] + n + 1;
-    return "";
+    const char *value = mlt_env_value(env, name);
+    return value ? value : "";
 }
 
 static bool is_set(const char *text)

@@ -75,10 +75,10 @@ static bool same_name(const char *a, const char *b)
     return strncmp(a, b, n) == 0 && (b[n] == '=' || b[n] == '\0');
 }
 
-static bool is_replaced(const char *variable)
+static bool is_one_of(const char *const *names, size_t count, const char *variable)
 {
-    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
-        if (same_name(variable, replaced[i]))
+    for (size_t i = 0; i < count; i++)
+        if (same_name(variable, names[i]))
             return true;
     return false;
 }
@@ -139,7 +139,8 @@ void mlt_env_collect(mlt_env *env, const mlt_options *options, const mlt_app *ap
         room++;
     env->items = mlt_take_more(env->items, room + MLT_ENV_OWN + 1, sizeof *env->items);
     for (char **e = environ; *e; e++) // no variable comes twice: no need to look for an old one
-        if (mode == MLT_ENV_ALL ? !is_replaced(*e) : mode == MLT_ENV_LIST && in_list(list, *e))
+        if (mode == MLT_ENV_ALL ? !is_one_of(replaced, sizeof replaced / sizeof *replaced, *e)
+                                : mode == MLT_ENV_LIST && in_list(list, *e))
             env->items[env->common++] = *e;
     for (size_t i = 0; i < options->env.count; i++)
         mlt_env_put(env, options->env.items[i]);
@@ -155,18 +156,13 @@ void mlt_env_init(mlt_env *env, const mlt_options *options, const mlt_app *app)
 
 static bool has_name(const mlt_texts *list, const char *variable)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (same_name(list->items[i], variable))
-            return true;
-    return false;
+    return is_one_of((const char *const *)list->items, list->count, variable);
 }
 
 static bool is_of_host(const char *variable)
 {
-    for (size_t i = 0; i < sizeof of_host / sizeof *of_host; i++)
-        if (same_name(variable, of_host[i]))
-            return true;
-    return strncmp(variable, "DISPLAY=:", 9) == 0;
+    return is_one_of(of_host, sizeof of_host / sizeof *of_host, variable) ||
+           strncmp(variable, "DISPLAY=:", 9) == 0;
 }
 
 bool mlt_env_is_local(const char *variable, const mlt_options *options, const mlt_app *app)

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #include "base/numbers.h"
-#include "base/settings.h"
 #include "base/text.h"
 #include "fiber/stack.h"
 #include "image/mode.h"
@@ -19,8 +18,6 @@
 
 enum { FILES_A_RANK = 8 };
 static const uint64_t most_stacks = UINT64_C(1) << 44; // bytes of addresses, of the 2^47 there are
-
-static const char *const grain_names[] = {"auto", "process", "thread", "fiber"};
 
 static void refuse_contradiction(const mlt_app *app)
 {
@@ -35,7 +32,7 @@ static void refuse_contradiction(const mlt_app *app)
     if (other)
         mlt_quit(MLT_EXIT_USAGE,
                  "--grain %s says what each rank of '%s' is, but %s; leave one of them out",
-                 grain_names[app->grain], app->argv[0], other);
+                 mlt_option_grains[app->grain], app->argv[0], other);
 }
 
 // What holds for a process holds for all ranks in it together. NULL: nothing that matters.
@@ -139,7 +136,7 @@ static void pack(const mlt_options *o, mlt_app *app, const totals *job)
     widen_stacks(o, app, ranks_a_host(ranks, job));
     app->told = mlt_text_of("%s ranks packed as fibers into %u worker%s%s (grain %s)",
                             mlt_number(number, ranks), app->packed, app->packed == 1 ? "" : "s",
-                            job->hosts > 1 ? " a host" : "", grain_names[app->grain]);
+                            job->hosts > 1 ? " a host" : "", mlt_option_grains[app->grain]);
 }
 
 static void decide(const mlt_options *o, mlt_app *app, const char *path, const totals *job)

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "launch/say.h"
 #include "net/address.h"

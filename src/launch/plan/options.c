@@ -20,6 +20,8 @@
 #include "launch/plan/words.h"
 #include "launch/say.h"
 
+const char *const mlt_option_grains[] = {"auto", "process", "thread", "fiber"};
+
 void mlt_texts_add(mlt_texts *texts, char *text)
 {
     texts->items = mlt_take_more(texts->items, texts->count + 2, sizeof *texts->items);

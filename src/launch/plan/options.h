@@ -119,6 +119,11 @@ void mlt_options_read(int argc, char **argv, mlt_options *out);
 // as long as the options.
 void mlt_options_read_child(char **words, char ***sections, uint32_t count, mlt_options *out);
 
+// The name of an initial error handler as the library knows it, whatever its case; NULL: it is none.
+const char *mlt_option_errhandler(const char *name);
+
+extern const char *const mlt_option_grains[]; // words of mlt_grain, by value
+
 // ---- what --help prints, for mpirun's page in the manual
 
 typedef struct mlt_option_text {

@@ -23,6 +23,9 @@
 
 enum { OPTIONS_TABLE_MOST_RANKS = INT32_MAX, OPTIONS_TABLE_NAME_BYTES = 64 };
 
+#define AT(member)     offsetof(mlt_options, member)
+#define AT_APP(member) offsetof(mlt_app, member)
+
 char *mlt_option_word(mlt_option_reader *r)
 {
     char *word = r->value;
@@ -80,35 +83,28 @@ static void options_table_take_text(mlt_option_reader *r, const mlt_option_row *
     *options_table_text_at(r, row) = mlt_option_word(r);
 }
 
-static void ignore_flag(mlt_option_reader *r, const mlt_option_row *row)
+// With as many words as its argument has.
+static void ignore(mlt_option_reader *r, const mlt_option_row *row)
 {
+    for (const char *at = row->argument; at; at = strchr(at + 1, ' '))
+        (void)mlt_option_word(r);
 }
 
-static void ignore_word(mlt_option_reader *r, const mlt_option_row *row)
+static void take_app_text(mlt_option_reader *r, const mlt_option_row *row)
 {
-    (void)mlt_option_word(r);
+    *(char **)((char *)r->app + row->at) = mlt_option_word(r);
 }
 
-static void ignore_two(mlt_option_reader *r, const mlt_option_row *row)
+static void take_app_ranks(mlt_option_reader *r, const mlt_option_row *row)
 {
-    (void)mlt_option_word(r);
-    (void)mlt_option_word(r);
-}
-
-static void take_n(mlt_option_reader *r, const mlt_option_row *row)
-{
-    r->app->n = (uint32_t)mlt_option_number(r, 1, OPTIONS_TABLE_MOST_RANKS);
+    *(uint32_t *)((char *)r->app + row->at) =
+        (uint32_t)mlt_option_number(r, 1, OPTIONS_TABLE_MOST_RANKS);
 }
 
 static void take_nfg(mlt_option_reader *r, const mlt_option_row *row)
 {
-    r->app->fine = (uint32_t)mlt_option_number(r, 1, OPTIONS_TABLE_MOST_RANKS);
+    take_app_ranks(r, row);
     r->app->said_fine = true;
-}
-
-static void take_per_host(mlt_option_reader *r, const mlt_option_row *row)
-{
-    r->app->per_host = (uint32_t)mlt_option_number(r, 1, OPTIONS_TABLE_MOST_RANKS);
 }
 
 static void take_workers(mlt_option_reader *r, const mlt_option_row *row)
@@ -208,16 +204,6 @@ static void take_envlist(mlt_option_reader *r, const mlt_option_row *row)
 {
     r->app->env_mode = MLT_ENV_LIST;
     r->app->env_list = mlt_option_word(r);
-}
-
-static void take_dir(mlt_option_reader *r, const mlt_option_row *row)
-{
-    r->app->dir = mlt_option_word(r);
-}
-
-static void take_path(mlt_option_reader *r, const mlt_option_row *row)
-{
-    r->app->path = mlt_option_word(r);
 }
 
 static void take_stdin(mlt_option_reader *r, const mlt_option_row *row)
@@ -352,12 +338,6 @@ static void check_fabric(const char *where, const char *text)
             where, text);
 }
 
-static void take_fabric(mlt_option_reader *r, const mlt_option_row *row)
-{
-    r->o->fabric = mlt_option_word(r);
-    check_fabric(r->option, r->o->fabric);
-}
-
 // A fabric does not encrypt: whoever asks for both gets TCP, unless it must be the fabric.
 void mlt_option_settle_fabric(mlt_options *o)
 {
@@ -370,20 +350,6 @@ void mlt_option_settle_fabric(mlt_options *o)
         mlt_texts_add(&o->env, mlt_text_of("MILLET_FABRIC=%s", o->encrypt ? "tcp" : o->fabric));
     if (o->fabric_trust)
         mlt_texts_add(&o->env, mlt_text_of("MILLET_FABRIC_TRUST=1"));
-}
-
-static void take_iface(mlt_option_reader *r, const mlt_option_row *row)
-{
-    char *word = mlt_option_word(r);
-    check_iface(r->option, word);
-    r->o->iface = word;
-}
-
-static void take_ports(mlt_option_reader *r, const mlt_option_row *row)
-{
-    char *word = mlt_option_word(r);
-    check_ports(r->option, word);
-    r->o->port_range = word;
 }
 
 // Open MPI's parameters, of which some say something here.
@@ -429,24 +395,35 @@ bool mlt_option_is_yes(const char *variable)
     return yes;
 }
 
+// Texts that options or variables say.
+static const struct {
+    size_t at;
+    void (*check)(const char *where, const char *text);
+    const char *variables[4];
+} nets[] = {
+    {AT(iface), check_iface, {"MILLET_IFACE", "HYDRA_IFACE", "OMPI_MCA_btl_tcp_if_include"}},
+    {AT(port_range), check_ports, {"MILLET_PORT_RANGE", "MPIEXEC_PORT_RANGE", "MPICH_PORT_RANGE"}},
+    {AT(fabric), check_fabric, {"MILLET_FABRIC"}},
+};
+
+static void take_net(mlt_option_reader *r, const mlt_option_row *row)
+{
+    options_table_take_text(r, row);
+    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
+        if (nets[i].at == row->at)
+            nets[i].check(r->option, *options_table_text_at(r, row));
+}
+
 void mlt_option_net_variables(mlt_options *o)
 {
-    static const char *const ifaces[] = {"MILLET_IFACE", "HYDRA_IFACE",
-                                         "OMPI_MCA_btl_tcp_if_include", NULL};
-    static const char *const ports[] = {"MILLET_PORT_RANGE", "MPIEXEC_PORT_RANGE",
-                                        "MPICH_PORT_RANGE", NULL};
-    const char *where;
-    o->iface = mlt_option_variable(ifaces, &where);
-    if (o->iface)
-        check_iface(where, o->iface);
-    o->port_range = mlt_option_variable(ports, &where);
-    if (o->port_range)
-        check_ports(where, o->port_range);
+    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+        const char *where;
+        char *text = mlt_option_variable(nets[i].variables, &where);
+        if (text)
+            nets[i].check(where, text);
+        *(char **)((char *)o + nets[i].at) = text;
+    }
     o->encrypt = mlt_option_is_yes("MILLET_ENCRYPT");
-    static const char *const fabrics[] = {"MILLET_FABRIC", NULL};
-    o->fabric = mlt_option_variable(fabrics, &where);
-    if (o->fabric)
-        check_fabric(where, o->fabric);
     o->fabric_trust = mlt_option_is_yes("MILLET_FABRIC_TRUST");
 }
 
@@ -494,20 +471,25 @@ static void take_sched(mlt_option_reader *r, const mlt_option_row *row)
     set_from_here(r, "SCHED", word);
 }
 
-static void take_errhandler(mlt_option_reader *r, const mlt_option_row *row)
+const char *mlt_option_errhandler(const char *name)
 {
     static const char *const known[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
                                         "mpi_errors_return"};
-    const char *word = mlt_option_word(r);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcasecmp(word, known[i]) == 0) {
-            set_from_here(r, "INITIAL_ERRHANDLER", known[i]);
-            return;
-        }
-    mlt_quit(MLT_EXIT_USAGE,
-             "option %s is '%s', but should be mpi_errors_are_fatal, mpi_errors_abort or "
-             "mpi_errors_return",
-             r->option, word);
+        if (strcasecmp(name, known[i]) == 0)
+            return known[i];
+    return NULL;
+}
+
+static void take_errhandler(mlt_option_reader *r, const mlt_option_row *row)
+{
+    const char *word = mlt_option_word(r), *known = mlt_option_errhandler(word);
+    if (!known)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "option %s is '%s', but should be mpi_errors_are_fatal, mpi_errors_abort or "
+                 "mpi_errors_return",
+                 r->option, word);
+    set_from_here(r, "INITIAL_ERRHANDLER", known);
 }
 
 static void take_stack_size(mlt_option_reader *r, const mlt_option_row *row)
@@ -665,13 +647,11 @@ static void take_version(mlt_option_reader *r, const mlt_option_row *row)
     exit(0);
 }
 
-#define AT(member) offsetof(mlt_options, member)
-
 const mlt_option_row mlt_option_rows[] = {
     {NULL, NULL, NULL, 0, "How many"},
-    {"-n -np --np -c", "N", take_n, 0,
+    {"-n -np --np -c", "N", take_app_ranks, AT_APP(n),
      "number of workers, each a process by default (the slots of the section's hosts, or 1)"},
-    {"-nfg", "K", take_nfg, 0,
+    {"-nfg", "K", take_nfg, AT_APP(fine),
      "ranks in each worker: N*K ranks in all, numbered worker by worker (1)"},
     {"--workers", "thread|process", take_workers, 0,
      "what a worker is (process if K is 1, else thread)"},
@@ -679,7 +659,7 @@ const mlt_option_row mlt_option_rows[] = {
      "what a rank is: a process, a thread of one process, a fiber (ranks share one worker a core), "
      "or auto: fibers if there are more ranks than cores and the program allows it, else "
      "processes; MILLET_GRAIN does the same; -nfg and --workers count more (process)"},
-    {"-ppn -N -perhost --npernode", "N", take_per_host, 0,
+    {"-ppn -N -perhost --npernode", "N", take_app_ranks, AT_APP(per_host),
      "workers on each host, in place of its slots; -n says how many there are in all"},
     {"-configfile --app", "FILE", mlt_option_take_configfile, 0,
      "read sections from FILE, one a line: options program arguments"},
@@ -721,12 +701,12 @@ const mlt_option_row mlt_option_rows[] = {
      "at the end; for hosts that do not see this host's files"},
     {"--stage-file", "FILE", take_stage_file, 0,
      "copy this file, too; ranks of other hosts start in the folder that has it; may be repeated"},
-    {"--iface", "LIST", take_iface, 0,
+    {"--iface", "LIST", take_net, AT(iface),
      "use only these interfaces, subnets or addresses between hosts: eth0,10.0.0.0/8; ^docker0 "
      "uses all but it; MILLET_IFACE does the same (all)"},
-    {"--port-range", "A-B", take_ports, 0,
+    {"--port-range", "A-B", take_net, AT(port_range),
      "listen only at these ports, one a host; MILLET_PORT_RANGE does the same (any)"},
-    {"--fabric", "WORD", take_fabric, 0,
+    {"--fabric", "WORD", take_net, AT(fabric),
      "send to other hosts by tcp, by a network of libfabric that is worth it (ofi; auto: if there "
      "is "
      "one), or by that provider (ofi:PROVIDER); MILLET_FABRIC does the same (tcp)"},
@@ -748,9 +728,11 @@ const mlt_option_row mlt_option_rows[] = {
     {"--mca --gmca", "NAME VALUE", take_mca, 0,
      "Open MPI's parameters: plm_rsh_agent is --rsh, btl_tcp_if_include and btl_tcp_if_exclude are "
      "--iface; others have no effect"},
-    {"-wdir --wd", "DIR", take_dir, 0, "working directory of this section's program"},
+    {"-wdir --wd", "DIR", take_app_text, AT_APP(dir),
+     "working directory of this section's program"},
     {"-gwdir", "DIR", options_table_take_text, AT(dir), "working directory of all programs"},
-    {"-path", "LIST", take_path, 0, "search these directories for the program before PATH"},
+    {"-path", "LIST", take_app_text, AT_APP(path),
+     "search these directories for the program before PATH"},
 
     {NULL, NULL, NULL, 0,
      "Environment (ranks get all of mpirun's variables unless told otherwise)"},
@@ -847,12 +829,12 @@ const mlt_option_row mlt_option_rows[] = {
     {NULL, NULL, NULL, 0, NULL},
     {"-genvall -envall -localonly --oversubscribe --allow-run-as-root --use-hwthread-cpus "
      "-enable-x -disable-x -use-app-topology --report-state-on-timeout",
-     NULL, ignore_flag, 0, NULL},
+     NULL, ignore, 0, NULL},
     {"-soft -arch -file -memory-alloc-kinds -launcher "
      "-rmk -demux -nameserver -topolib -order-nodes -bootstrap "
      "--personality --prefix -localhost",
-     "WORD", ignore_word, 0, NULL},
-    {"--pmixmca --prtemca", "NAME VALUE", ignore_two, 0, NULL},
+     "WORD", ignore, 0, NULL},
+    {"--pmixmca --prtemca", "NAME VALUE", ignore, 0, NULL},
 };
 
 const size_t mlt_option_row_count = sizeof mlt_option_rows / sizeof *mlt_option_rows;

@@ -30,11 +30,9 @@ static bool read_ppr(const char *text, mlt_mapping *out, char *why, size_t why_s
     mlt_bind_modifiers modifiers;
     char ignored[256];
     if (n == 0 || n > MOST_PER_HOST || *end != ':' ||
-        !mlt_bind_word_read(end + 1, &modifiers, ignored, sizeof ignored)) {
-        snprintf(why, why_size, "'%s' should be ppr:N:node, with the number of ranks of a host",
-                 text);
-        return false;
-    }
+        !mlt_bind_word_read(end + 1, &modifiers, ignored, sizeof ignored))
+        return mlt_deny(why, why_size,
+                        "'%s' should be ppr:N:node, with the number of ranks of a host", text);
     if (place_is_word(end + 1, "node"))
         out->per_host = (uint32_t)n;
     else
@@ -49,10 +47,8 @@ bool mlt_mapping_read(const char *map_by, const char *rank_by, mlt_mapping *out,
     *out = (mlt_mapping){.by_node = place_is_word(map_by, "node")};
     out->rank_by_node = rank_by ? place_is_word(rank_by, "node") : out->by_node;
     if (rank_by && !place_is_word(rank_by, "fill") && !place_is_word(rank_by, "span") &&
-        !mlt_bind_word_read(rank_by, &ignored, why, why_size)) {
-        snprintf(why, why_size, "'%s' should be slot or node", rank_by);
-        return false;
-    }
+        !mlt_bind_word_read(rank_by, &ignored, why, why_size))
+        return mlt_deny(why, why_size, "'%s' should be slot or node", rank_by);
     bool known = !map_by || mlt_bind_word_known(map_by);
     if (!known)
         snprintf(why, why_size, "'%s' should be slot, node, ppr:N:node, core, socket or numa",

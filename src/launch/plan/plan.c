@@ -125,23 +125,17 @@ static void join_hosts(maker *m)
     m->hosts = mlt_take(m->all->count, sizeof *m->hosts);
 }
 
-// One process on a host of the list of all.
-static void plan_add_proc(maker *m, uint32_t app, uint32_t host, uint32_t workers, uint32_t ranks)
+void mlt_placement_add(mlt_placement *plan, mlt_placement_host *on, mlt_placement_proc proc)
 {
-    mlt_placement *plan = m->plan;
-    mlt_placement_host *on = &m->hosts[host];
-    plan->procs[plan->proc_count++] = (mlt_placement_proc){.app = app,
-                                                           .host = host,
-                                                           .first_worker = plan->workers,
-                                                           .workers = workers,
-                                                           .first_rank = plan->ranks,
-                                                           .ranks = ranks,
-                                                           .first_local = on->ranks};
-    plan->workers += workers;
-    plan->ranks += ranks;
+    proc.first_worker = plan->workers;
+    proc.first_rank = plan->ranks;
+    proc.first_local = on->ranks;
+    plan->procs[plan->proc_count++] = proc;
+    plan->workers += proc.workers;
+    plan->ranks += proc.ranks;
     on->procs++;
-    on->workers += workers;
-    on->ranks += ranks;
+    on->workers += proc.workers;
+    on->ranks += proc.ranks;
 }
 
 static bool has_threads(const mlt_app *app)
@@ -157,7 +151,11 @@ static void add_block(maker *m, uint32_t a, uint32_t host, uint32_t count)
     uint32_t workers = app->packed && app->packed < count ? app->packed : count;
     uint32_t procs = has_threads(app) ? 1 : workers, ranks = count * app->fine;
     for (uint32_t p = 0; p < procs; p++)
-        plan_add_proc(m, a, host, workers / procs, plan_part(ranks, procs, p));
+        mlt_placement_add(m->plan, &m->hosts[host],
+                          (mlt_placement_proc){.app = a,
+                                               .host = host,
+                                               .workers = workers / procs,
+                                               .ranks = plan_part(ranks, procs, p)});
 }
 
 // Lays out a section whose hosts get these numbers.

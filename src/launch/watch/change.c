@@ -51,8 +51,7 @@ void mlt_changes_free(mlt_changes *c)
 static void changes_tell(mlt_changes *c, uint32_t to, mlt_frame_type type, int64_t value,
                          const void *body, size_t length)
 {
-    mlt_frame frame = {
-        .type = type, .length = (uint32_t)length, .from = MLT_FRAME_HEAD, .to = to, .value = value};
+    mlt_frame frame = mlt_frame_down(type, to, 0, value, length);
     c->send(c->user, &frame, (char *)(uintptr_t)body);
 }
 
@@ -122,10 +121,8 @@ void mlt_changes_kept(mlt_changes *c, uint32_t host, int64_t number)
 void mlt_changes_lost(mlt_changes *c, uint32_t host)
 {
     c->knows[host] = UINT32_MAX;
-    for (mlt_list_node *l = c->decisions.next, *next; l != &c->decisions; l = next) {
-        next = l->next;
-        take_kept(c, mlt_container_of(l, open_change, link), host);
-    }
+    MLT_LIST_EACH_SAFE(open_change, o, &c->decisions, link)
+        take_kept(c, o, host);
     if (c->change)
         tell_known(c);
 }

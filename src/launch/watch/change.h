@@ -13,7 +13,6 @@
 // A job on one host needs CHANGE only.
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "launch/hosts/frame.h"

@@ -17,10 +17,7 @@
 #include "base/cycle.h"
 #include "base/memory.h"
 #include "base/numbers.h"
-#include "launch/watch/hang_groups.h"
-#include "launch/watch/hang_meet.h"
 #include "launch/watch/hang_records.h"
-#include "launch/watch/hang_words.h"
 
 enum {
     HANG_FEW_RANKS = 16,

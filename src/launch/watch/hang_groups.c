@@ -2,7 +2,7 @@
 // Ranks that do the same thing share a line: the same call, kinds, tags and communicators, and the
 // same relation to their peers, which is either a distance (rank-1, modulo the size) or a rank
 // number. Which of the two is chosen for a rank by what more others have in common with it.
-#include "launch/watch/hang_groups.h"
+#include "launch/watch/hang_records.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/table.h"
-#include "launch/watch/hang_records.h"
-#include "launch/watch/hang_words.h"
 
 enum { MOST_GROUPS = 32 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/watch/hang_meet.h"
+#include "launch/watch/hang_records.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -7,8 +7,6 @@
 #include <strings.h>
 
 #include "base/memory.h"
-#include "launch/watch/hang_records.h"
-#include "launch/watch/hang_words.h"
 
 enum { MOST_MISMATCHES = 4 };
 

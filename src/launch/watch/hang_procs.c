@@ -71,11 +71,6 @@ static int hang_procs_by_rank(const void *a, const void *b)
     return x->first_rank < y->first_rank ? -1 : x->first_rank > y->first_rank;
 }
 
-static bool hang_procs_same_text(const mlt_hang_worker_text *a, const mlt_hang_worker_text *b)
-{
-    return a->hash == b->hash && strcmp(a->text, b->text) == 0;
-}
-
 static void hang_procs_print_worker(const mlt_hang_worker_text *own, size_t others, FILE *out)
 {
     char number[MLT_NUMBER_BYTES];
@@ -104,11 +99,13 @@ void mlt_hang_procs_print(mlt_hang_procs *procs, FILE *out)
             continue;
         }
         size_t others = 0;
-        for (size_t j = i + 1; j < procs->count; j++)
-            if (!told[j] && hang_procs_same_text(own, &procs->items[j])) {
+        for (size_t j = i + 1; j < procs->count; j++) {
+            const mlt_hang_worker_text *other = &procs->items[j];
+            if (!told[j] && own->hash == other->hash && strcmp(own->text, other->text) == 0) {
                 told[j] = true;
                 others++;
             }
+        }
         hang_procs_print_worker(own, others, out);
         shown++;
     }

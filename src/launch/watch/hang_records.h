@@ -82,3 +82,30 @@ static inline int64_t mlt_hang_distance(const mlt_hang *hang, const mlt_ctl_wait
         d += size;
     return d;
 }
+
+// ---- hang_words.c: what a rank does, in words
+
+// "MPI_COMM_WORLD", "communicator #3".
+void mlt_hang_say_communicator(const mlt_ctl_wait *wait, FILE *out);
+
+// ", tag 5, MPI_COMM_WORLD (8 bytes)".
+void mlt_hang_say_envelope(const mlt_ctl_wait *wait, bool with_bytes, FILE *out);
+
+// The whole line of a blocked rank, after "rank 3: ". Several threads follow each other.
+// `bytes`: with sizes, and numbers of actions.
+void mlt_hang_say_blocked(const mlt_hang *hang, uint32_t rank, mlt_hang_relation how, bool bytes,
+                          FILE *out);
+
+// "; 2 other threads not blocked in MPI", or nothing.
+void mlt_hang_say_others(const mlt_hang *hang, uint32_t rank, FILE *out);
+
+const char *mlt_hang_state_text(uint8_t state);
+
+// ---- hang_groups.c and hang_meet.c, after mlt_hang_sort
+
+// The ranks of a hung job, those that do the same in one line.
+void mlt_hang_print_groups(const mlt_hang *hang, FILE *out);
+
+// Ranks that are in different collectives, but meet: a line for each call that is not the same everywhere,
+// or has two roots; of the first few.
+void mlt_hang_print_mismatches(const mlt_hang *hang, FILE *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/watch/hang_words.h"
+#include "launch/watch/hang_records.h"
 
 #include <string.h>
 

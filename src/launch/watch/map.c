@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/text.h"
@@ -130,10 +131,8 @@ static int order_paths(const void *a, const void *b)
 
 static void sort(mlt_path_map *map)
 {
-    if (map->choice_count)
-        qsort(map->choices, map->choice_count, sizeof *map->choices, order_choices);
-    if (map->path_count)
-        qsort(map->paths, map->path_count, sizeof *map->paths, order_paths);
+    MLT_ARRAY_SORT(map->choices, map->choice_count, order_choices);
+    MLT_ARRAY_SORT(map->paths, map->path_count, order_paths);
 }
 
 // ---- words
@@ -240,8 +239,7 @@ static void print_clock(const char *name, const mlt_ctl_clock *clock, FILE *out)
     fputc('\n', out);
 }
 
-// The time of a wrapper; NULL: it has none.
-static const mlt_ctl_clock *clock_of(const mlt_ctl_path *p, const char *wrapper)
+const mlt_ctl_clock *mlt_path_map_clock(const mlt_ctl_path *p, const char *wrapper)
 {
     for (int t = 0; t < MLT_TIME_GATHER; t++)
         if (strncmp(wrapper, time_names[t], strlen(time_names[t])) == 0)
@@ -249,19 +247,18 @@ static const mlt_ctl_clock *clock_of(const mlt_ctl_path *p, const char *wrapper)
     return NULL;
 }
 
-// The next wrapper of a stack: its name in `name`; false at the end.
-static bool next_wrapper(const char **at, char *name, size_t size)
+bool mlt_path_map_wrapper(const char **at, char name[MLT_CTL_NAME])
 {
     if (!**at)
         return false;
     size_t n = strcspn(*at, ",");
-    snprintf(name, size, "%.*s", (int)n, *at);
+    snprintf(name, MLT_CTL_NAME, "%.*s", (int)n, *at);
     *at += n;
     *at += strspn(*at, ", ");
     return true;
 }
 
-static bool serves(const mlt_ctl_choice *c, const mlt_ctl_path *p)
+bool mlt_path_map_serves(const mlt_ctl_choice *c, const mlt_ctl_path *p)
 {
     return strcmp(c->comm, p->object) == 0 && strcmp(c->collective, p->collective) == 0 &&
            c->ranks == p->ranks && c->workers == p->workers && c->level == p->level;
@@ -297,20 +294,20 @@ static void print_path(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out
     if (p->calls)
         fprintf(out, "%s\n", mlt_bytes(text, p->bytes));
     fprintf(out, "    %-26s %12s %10s %10s %10s\n", "", "times", "least", "mean", "most");
-    for (const char *at = p->stack; next_wrapper(&at, name, sizeof name);)
+    for (const char *at = p->stack; mlt_path_map_wrapper(&at, name);)
         if (strcmp(name, "combine") == 0)
             print_combine(p, out);
         else if (is_cache(name, row, sizeof row)) {
             print_clock(row, &p->time[MLT_TIME_HIT], out);
             print_clock("       miss", &p->time[MLT_TIME_MISS], out);
         } else
-            print_clock(name, clock_of(p, name), out);
+            print_clock(name, mlt_path_map_clock(p, name), out);
     if (!p->workers)
         return; // of no collective call
     print_clock("exchange", &p->time[MLT_TIME_EXCHANGE], out);
     for (size_t i = 0; i < map->choice_count; i++) {
         const mlt_ctl_choice *c = &map->choices[i];
-        if (!serves(c, p))
+        if (!mlt_path_map_serves(c, p))
             continue;
         fputs("      ", out);
         print_alg(c, out);
@@ -337,8 +334,7 @@ static void put_stage(const char *name, const mlt_ctl_clock *clock, FILE *out)
     mlt_ctl_clock none = {0};
     clock = clock ? clock : &none;
     fprintf(out, "stage\t%s\t%llu\t%llu\t%llu\t%llu\n", name, (unsigned long long)clock->n,
-            (unsigned long long)clock->least_ns,
-            (unsigned long long)(clock->n ? clock->sum_ns / clock->n : 0),
+            (unsigned long long)clock->least_ns, (unsigned long long)mean_of(clock),
             (unsigned long long)clock->most_ns);
 }
 
@@ -352,12 +348,12 @@ void mlt_path_map_facts(mlt_path_map *map, FILE *out)
         print_who(p->ranks, p->workers, p->level, out);
         fprintf(out, ", %llu calls counted (%s)", (unsigned long long)p->calls, p->by);
         for (size_t c = 0; c < map->choice_count; c++)
-            if (serves(&map->choices[c], p) && map->choices[c].alg[0]) {
+            if (mlt_path_map_serves(&map->choices[c], p) && map->choices[c].alg[0]) {
                 fputs(", ", out);
                 print_alg(&map->choices[c], out);
             }
         fputc('\n', out);
-        for (const char *at = p->stack; next_wrapper(&at, name, sizeof name);)
+        for (const char *at = p->stack; mlt_path_map_wrapper(&at, name);)
             if (strcmp(name, "combine") == 0 && p->level == MLT_LEVEL_COMBINED) {
                 put_stage("combine: gather", &p->time[MLT_TIME_GATHER], out);
                 put_stage("combine: reduce", &p->time[MLT_TIME_COMBINE], out);
@@ -365,7 +361,7 @@ void mlt_path_map_facts(mlt_path_map *map, FILE *out)
                 put_stage(row, &p->time[MLT_TIME_HIT], out);
                 put_stage("cache: miss", &p->time[MLT_TIME_MISS], out);
             } else
-                put_stage(name, clock_of(p, name), out);
+                put_stage(name, mlt_path_map_clock(p, name), out);
         put_stage("exchange", &p->time[MLT_TIME_EXCHANGE], out);
         if (p->level == MLT_LEVEL_COMBINED)
             put_stage("spread", &p->time[MLT_TIME_SPREAD], out);

@@ -29,6 +29,12 @@ void mlt_path_map_report(mlt_path_map *map, FILE *out);
 void mlt_path_map_print(mlt_path_map *map, const char *program, FILE *out);
 void mlt_path_map_draw(mlt_path_map *map, const char *program, FILE *out); // SVG
 
+// For those who print paths: the next wrapper of a stack, its name in `name` (false at the end); the time
+// of a wrapper (NULL: it has none); whether the choice was made for calls of the path.
+bool mlt_path_map_wrapper(const char **stack, char name[MLT_CTL_NAME]);
+const mlt_ctl_clock *mlt_path_map_clock(const mlt_ctl_path *path, const char *wrapper);
+bool mlt_path_map_serves(const mlt_ctl_choice *choice, const mlt_ctl_path *path);
+
 // For readers of a trace (trace/facts.h): paths and their stages.
 void mlt_path_map_facts(mlt_path_map *map, FILE *out);
 

@@ -96,32 +96,18 @@ static void add_row(rows *r, const char *text, const char *class_name, const mlt
         own->clock = *clock;
 }
 
-static uint32_t boxes_of(uint32_t workers)
-{
-    return workers >= 1 && workers <= MOST_BOXES ? workers : 1;
-}
-
 static void add_wrappers(rows *r, const mlt_ctl_path *p)
 {
     bool combined = p->level == MLT_LEVEL_COMBINED;
-    const char *at = p->stack;
-    while (*at) {
-        char name[MLT_CTL_NAME];
-        size_t n = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)n, at);
-        at += n;
-        at += strspn(at, ", ");
-        const mlt_ctl_clock *clock = strncmp(name, "count", 5) == 0   ? &p->time[MLT_TIME_CALL]
-                                     : strncmp(name, "delay", 5) == 0 ? &p->time[MLT_TIME_DELAY]
-                                     : strncmp(name, "check", 5) == 0 ? &p->time[MLT_TIME_CHECK]
-                                                                      : NULL;
+    char name[MLT_CTL_NAME];
+    for (const char *at = p->stack; mlt_path_map_wrapper(&at, name);) {
         if (strncmp(name, "cache", 5) == 0) {
             add_row(r, "cache: hit", "w", &p->time[MLT_TIME_HIT], 1);
             add_row(r, "cache: miss", "w", &p->time[MLT_TIME_MISS], 1);
         } else if (strcmp(name, "combine") != 0) {
-            add_row(r, name, "w", clock, 1);
+            add_row(r, name, "w", mlt_path_map_clock(p, name), 1);
         } else if (combined) {
-            uint32_t boxes = boxes_of(p->workers);
+            uint32_t boxes = p->workers >= 1 && p->workers <= MOST_BOXES ? p->workers : 1;
             add_row(r, "gather", "c", &p->time[MLT_TIME_GATHER], boxes);
             add_row(r, "combine", "c", &p->time[MLT_TIME_COMBINE], boxes);
             add_row(r, "spread", "c", &p->time[MLT_TIME_SPREAD], boxes);
@@ -137,8 +123,7 @@ static void add_schedules(rows *r, const mlt_path_map *map, const mlt_ctl_path *
     add_row(r, "exchange", "s", &p->time[MLT_TIME_EXCHANGE], 1);
     for (size_t i = 0; i < map->choice_count; i++) {
         const mlt_ctl_choice *c = &map->choices[i];
-        if (strcmp(c->comm, p->object) != 0 || strcmp(c->collective, p->collective) != 0 ||
-            c->ranks != p->ranks || c->workers != p->workers || c->level != p->level)
+        if (!mlt_path_map_serves(c, p))
             continue;
         snprintf(text, sizeof text, "%s: %s calls", c->alg[0] ? c->alg : "in memory",
                  mlt_number(number, c->calls));

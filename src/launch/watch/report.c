@@ -178,8 +178,7 @@ static void print_calls(mlt_report *report, FILE *out)
     if (whole > 0)
         fprintf(out, ", %.1f %% of the ranks' time", 100 * (double)inside / whole);
     fputs(report->call_count ? "; of that\n" : "\n", out);
-    if (report->call_count)
-        qsort(report->calls, report->call_count, sizeof *report->calls, by_time);
+    MLT_ARRAY_SORT(report->calls, report->call_count, by_time);
     for (size_t i = 0; i < report->call_count && i < MOST_CALLS_SHOWN; i++) {
         const mlt_ctl_call *call = &report->calls[i];
         fprintf(out, "  %-11s %-22s %15s calls  %9s  %5.1f %%", "", call->name,

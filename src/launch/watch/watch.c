@@ -23,7 +23,6 @@
 #include "launch/sweep.h"
 #include "launch/trace.h"
 #include "launch/watch/watch_state.h"
-#include "os/fd.h"
 #include "os/os.h"
 
 static const uint64_t polite_grace_ns = 2000 * MLT_WATCH_MS;

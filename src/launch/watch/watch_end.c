@@ -40,16 +40,14 @@ void mlt_watch_set_timer(mlt_watch *w)
 
 void mlt_watch_command_others(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_t value)
 {
-    mlt_frame frame = {
-        .type = type, .from = MLT_FRAME_HEAD, .to = MLT_FRAME_ALL, .about = about, .value = value};
+    mlt_frame frame = mlt_frame_down(type, MLT_FRAME_ALL, about, value, 0);
     if (w->agents)
         mlt_agents_send(w->agents, &frame, NULL);
 }
 
 void mlt_watch_command_own(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_t value)
 {
-    mlt_frame frame = {
-        .type = type, .from = MLT_FRAME_HEAD, .to = MLT_FRAME_ALL, .about = about, .value = value};
+    mlt_frame frame = mlt_frame_down(type, MLT_FRAME_ALL, about, value, 0);
     if (w->agent)
         mlt_agent_take(w->agent, &frame, NULL);
 }
@@ -92,7 +90,6 @@ void mlt_watch_kill_all(mlt_watch *w, bool crashed_too)
     w->kill_at = 0;
     if (crashed_too)
         w->crash_kill_at = 0;
-    w->killed = true;
     if (!w->give_up_at)
         w->give_up_at = mlt_os_now_ns() + give_up_ns;
     mlt_watch_set_timer(w);

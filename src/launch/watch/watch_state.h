@@ -77,7 +77,7 @@ struct mlt_watch {
     char *said;     // the sentence, when it was told
     uint32_t more;  // ranks that failed like that one
 
-    bool ending, killed;
+    bool ending;
     int interrupted; // the signal that ended the job
     uint64_t kill_at, crash_kill_at, straggler_at, give_up_at, timeout_at, look_at;
     uint64_t lost_at, tick_at;

@@ -220,10 +220,10 @@ bool mlt_op_reduction(mlt_reduce_op op, const mlt_type *type, mlt_reduction *out
         return mlt_reduce_find_pair(op, parts[0]->code, parts[1]->code, out, why, size);
     if (d->permanent)
         return mlt_reduce_find(op, parts[0]->code, out, why, size);
-    snprintf(why, size,
-             "%s works on %s, not on a derived datatype; MPI_Op_create makes operations for those",
-             mlt_reduce_op_names[op], mlt_reduce_domain(op));
-    return false;
+    return mlt_deny(
+        why, size,
+        "%s works on %s, not on a derived datatype; MPI_Op_create makes operations for those",
+        mlt_reduce_op_names[op], mlt_reduce_domain(op));
 }
 
 // The object is NULL for a predefined one. False: raised.

@@ -16,8 +16,7 @@ static const mlt_comm *comm_of_context(const mlt_rank *rank, uint32_t first)
     const mlt_mpi *mpi = rank->mpi;
     if (first == MLT_CONTEXT_WORLD)
         return &mpi->world;
-    for (const mlt_list_node *l = mpi->comms.next; l != &mpi->comms; l = l->next) {
-        const mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
+    MLT_LIST_EACH(const mlt_comm, comm, &mpi->comms, link) {
         if (comm->context == first)
             return comm;
     }

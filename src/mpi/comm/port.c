@@ -196,11 +196,9 @@ static mlt_status introduce(port_call *c, mlt_port_line_wait *wait)
     if (status != MLT_OK)
         return status;
     const char *fault = mlt_bridge_read(&side, other->text, other->length);
-    if (fault) {
-        snprintf(c->why, sizeof c->why, "what the other side says of itself makes no sense: %s",
-                 fault);
-        return MLT_ERR_INVALID;
-    }
+    if (fault)
+        return mlt_fail(MLT_ERR_INVALID, c->why, sizeof c->why,
+                        "what the other side says of itself makes no sense: %s", fault);
     mlt_bridge_free(&side);
     return MLT_OK;
 }
@@ -383,11 +381,11 @@ static bool find_seal(port_call *c)
         c->seal = &c->found;
         return true;
     }
-    snprintf(c->why, sizeof c->why,
-             "a rank of this side is of another job than the root, %s, and shares no connection "
-             "with the root's host by which it could be told of the new one",
-             world->shape.name);
-    return false;
+    return mlt_deny(
+        c->why, sizeof c->why,
+        "a rank of this side is of another job than the root, %s, and shares no connection "
+        "with the root's host by which it could be told of the new one",
+        world->shape.name);
 }
 
 static void join_bond(port_call *c)

@@ -86,9 +86,7 @@ bool mlt_port_rpc_open(mlt_port_rpc *d, mlt_rank *me, char why[MLT_PORT_WHY])
 
 void mlt_port_rpc_close(mlt_port_rpc *d)
 {
-    if (d->fd >= 0)
-        mlt_os_close(d->fd);
-    d->fd = -1;
+    mlt_os_close_once(&d->fd);
     mlt_rpc_in_fini(&d->in);
 }
 
@@ -102,20 +100,15 @@ bool mlt_port_ask(mlt_port_rpc *d, mlt_rpc_type question, const void *body, size
             break;
         status = port_line_await(d->me, d->fd, false, wait) ? MLT_OK : MLT_PENDING;
     }
-    if (status == MLT_PENDING && wait && (wait->late || wait->stopped)) {
-        snprintf(why, MLT_PORT_WHY, "the other side did not come in time");
-        return false;
-    }
-    if (status != MLT_OK) {
-        snprintf(why, MLT_PORT_WHY, "mpirun does not answer: %s", strerror(errno));
-        return false;
-    }
+    if (status == MLT_PENDING && wait && (wait->late || wait->stopped))
+        return mlt_deny(why, MLT_PORT_WHY, "the other side did not come in time");
+    if (status != MLT_OK)
+        return mlt_deny(why, MLT_PORT_WHY, "mpirun does not answer: %s", strerror(errno));
     if (d->head.type == (uint32_t)answer)
         return true;
-    snprintf(why, MLT_PORT_WHY, "%s",
-             d->head.type == MLT_RPC_ERROR ? (const char *)mlt_rpc_body(&d->in)
-                                           : "mpirun answers something else");
-    return false;
+    return mlt_deny(why, MLT_PORT_WHY, "%s",
+                    d->head.type == MLT_RPC_ERROR ? (const char *)mlt_rpc_body(&d->in)
+                                                  : "mpirun answers something else");
 }
 
 // ---- lines

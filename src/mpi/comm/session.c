@@ -150,8 +150,7 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
 static mlt_comm *living_comm(mlt_rank *me, const mlt_session *s)
 {
     mlt_list_node *comms = &mlt_mpi_of(me)->comms;
-    for (mlt_list_node *l = comms->next; l != comms; l = l->next) {
-        mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
+    MLT_LIST_EACH(mlt_comm, comm, comms, link) {
         if (comm->magic == MLT_COMM_MAGIC && comm->extra && comm->extra->session == s)
             return comm;
     }

@@ -310,8 +310,7 @@ static void end_asking(mlt_rank *me, asker *a)
     char why[MLT_PORT_WHY];
     if (a->opened)
         (void)mlt_port_close(me, a->port, why);
-    if (a->fd >= 0)
-        mlt_os_close(a->fd);
+    mlt_os_close(a->fd);
 }
 
 // All ranks, after the root has asked: n says whether that went well.

@@ -124,8 +124,7 @@ static void stop(mlt_tool_pvar_handle *h)
 
 void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_event *event)
 {
-    for (mlt_list_node *l = tool->hearers.next; l != &tool->hearers; l = l->next) {
-        mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, hearer);
+    MLT_LIST_EACH(mlt_tool_pvar_handle, h, &tool->hearers, hearer) {
         if (is_extreme(h->var))
             tool_session_settle(h);
         else if (h->var->event == event->kind && h->context == event->context)
@@ -135,8 +134,7 @@ void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_event *event)
 
 void mlt_tool_sessions_called(mlt_tool *tool)
 {
-    for (mlt_list_node *l = tool->hearers.next; l != &tool->hearers; l = l->next) {
-        mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, hearer);
+    MLT_LIST_EACH(mlt_tool_pvar_handle, h, &tool->hearers, hearer) {
         if (h->var->event == MLT_EVENTS)
             h->seen = mlt_tool_pvar_now(h, 0);
     }

@@ -159,8 +159,7 @@ static uint64_t win_make_lay_out(mlt_win_part *part, const mlt_gathered *sizes, 
         *fits &= size <= INT64_MAX - begin[r];
         begin[r + 1] = begin[r] + (*fits ? size : 0);
     }
-    for (mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
-        mlt_win_join *join = mlt_container_of(l, mlt_win_join, node);
+    MLT_LIST_EACH(mlt_win_join, join, &part->joins, node) {
         join->base = begin[join->me];
     }
     uint64_t all = begin[part->ranks];

@@ -184,8 +184,7 @@ csp_status mlt_directory_wait(mlt_directory *directory, mlt_directory_owner *own
 
 void mlt_directory_cancel(mlt_directory *directory, mlt_directory_owner *owner, uint32_t id)
 {
-    for (mlt_list_node *at = owner->waits.next; at != &owner->waits; at = at->next) {
-        waiter *w = mlt_container_of(at, waiter, link);
+    MLT_LIST_EACH(waiter, w, &owner->waits, link) {
         if (w->id == id) {
             wait_free(directory, w);
             return;

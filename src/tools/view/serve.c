@@ -121,8 +121,7 @@ static void answer_request(server *s, view_serve_client *c, const mlt_http_reque
 
 static void view_serve_hang_up(view_serve_client *c)
 {
-    if (c->fd >= 0)
-        mlt_os_close(c->fd);
+    mlt_os_close(c->fd);
     mlt_text_free(&c->out);
     *c = (view_serve_client){.fd = -1};
 }

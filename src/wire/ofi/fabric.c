@@ -120,9 +120,8 @@ static bool done(mlt_fabric *f, int error, const char *what)
 
 static mlt_status cannot_register(mlt_fabric *f)
 {
-    snprintf(f->facts.why, sizeof f->facts.why,
-             "%s: memory cannot be registered; `ulimit -l` may set a limit", f->facts.name);
-    return MLT_ERR_SYSTEM;
+    return mlt_fail(MLT_ERR_SYSTEM, f->facts.why, sizeof f->facts.why,
+                    "%s: memory cannot be registered; `ulimit -l` may set a limit", f->facts.name);
 }
 
 static int open_queue(mlt_fabric *f)
@@ -189,10 +188,8 @@ static bool open_rooms(mlt_fabric *f)
 {
     f->slab = aligned_alloc(4096, (size_t)PACKETS * MLT_FABRIC_PACKET_MOST);
     f->rooms_memory = aligned_alloc(4096, (size_t)ROOMS * ROOM_BYTES);
-    if (!f->slab || !f->rooms_memory) {
-        snprintf(f->facts.why, sizeof f->facts.why, MLT_NO_ROOM "packets");
-        return false;
-    }
+    if (!f->slab || !f->rooms_memory)
+        return mlt_deny(f->facts.why, sizeof f->facts.why, MLT_NO_ROOM "packets");
     if (!register_own(f, f->slab, (size_t)PACKETS * MLT_FABRIC_PACKET_MOST, FI_SEND, &f->slab_mr) ||
         !register_own(f, f->rooms_memory, (size_t)ROOMS * ROOM_BYTES, FI_RECV, &f->rooms_mr))
         return cannot_register(f) == MLT_OK;

@@ -62,11 +62,9 @@ static mlt_status load(mlt_ofi *out, char *why, size_t why_size)
         {"fi_strerror", offsetof(mlt_ofi, strerror)}, {"fi_version", offsetof(mlt_ofi, version)},
     };
     void *object = open_library(&has_read);
-    if (!object) {
-        snprintf(why, why_size, "libfabric is not there (Debian: apt install libfabric1): %s",
-                 dlerror());
-        return MLT_ERR_UNSUPPORTED;
-    }
+    if (!object)
+        return mlt_fail(MLT_ERR_UNSUPPORTED, why, why_size,
+                        "libfabric is not there (Debian: apt install libfabric1): %s", dlerror());
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         void *found = dlsym(object, wanted[i].name);
         if (!found) {

@@ -24,10 +24,8 @@ mlt_status mlt_cipher_new(mlt_cipher **cipher, const uint8_t send_key[MLT_KEY_BY
     if (status != MLT_OK)
         return status;
     mlt_cipher *c = malloc(sizeof *c);
-    if (!c) {
-        snprintf(why, why_size, MLT_NO_ROOM "an encrypted connection");
-        return MLT_ERR_NO_MEMORY;
-    }
+    if (!c)
+        return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size, MLT_NO_ROOM "an encrypted connection");
     c->sent = c->received = 0;
     c->out_at = c->out_end = c->in_end = 0;
     memcpy(c->keys.send.bytes, send_key, MLT_KEY_BYTES);

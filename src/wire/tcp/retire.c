@@ -9,7 +9,6 @@
 // All of that is inside of the endpoint's lock.
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "wire/tcp/tcp_int.h"
 

@@ -40,11 +40,10 @@ static uint32_t most_lots(uint32_t ranks, uint32_t radix)
 void mlt_alg_allgather_bruck(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
-    mlt_goal_span out, row = {0};
+    mlt_goal_span out;
     uint32_t copy, own = NONE, lots = 0, radix = radix_of(e->shape);
     mlt_goal_span in = mlt_emit_gathered(e, &out, &copy);
-    if (e->ranks > 1)
-        row = mlt_emit_buffer(e, "tmp", mlt_emit_all(e));
+    mlt_goal_span row = mlt_emit_buffer_if(e, e->ranks > 1, "tmp", mlt_emit_all(e));
     if (e->ranks > radix)
         own = mlt_emit_copy(e, mlt_emit_row(e, row, rank, 0, 1), in, NONE);
     uint32_t *starts = mlt_emit_actions(most_lots(e->ranks, radix));

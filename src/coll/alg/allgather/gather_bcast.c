@@ -7,9 +7,7 @@
 
 void mlt_alg_allgather_gather_bcast(const mlt_emit *e)
 {
-    mlt_goal_span in = {0};
-    if (!e->shape->in_place)
-        in = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
+    mlt_goal_span in = mlt_emit_buffer_if(e, !e->shape->in_place, "in", mlt_emit_bytes(e, e->rank));
     mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_all(e));
     mlt_goal_span block = mlt_emit_blocks(e, out, e->rank, 1);
     if (e->rank) {

@@ -12,14 +12,11 @@ void mlt_alg_allgather_recursive_doubling(const mlt_emit *e)
     mlt_goal_span in = mlt_emit_gathered(e, &out, &sent);
     for (uint32_t step = 1; step < e->ranks; step *= 2) {
         uint32_t other = e->rank ^ step, mine = e->rank & ~(step - 1), theirs = other & ~(step - 1);
-        uint32_t send;
         if (step == 1) // the copy need not be waited for
             mlt_emit_send(e, in, other, NONE);
-        else {
-            send = mlt_emit_send(e, mlt_emit_blocks(e, out, mine, step), other, got);
-            mlt_emit_after(e, send, sent);
-            sent = send;
-        }
+        else
+            sent = mlt_emit_after(
+                e, mlt_emit_send(e, mlt_emit_blocks(e, out, mine, step), other, got), sent);
         got = mlt_emit_recv(e, mlt_emit_blocks(e, out, theirs, step), other, NONE);
     }
 }

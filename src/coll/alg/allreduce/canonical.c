@@ -8,33 +8,11 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
+#include "coll/alg/partial.h"
 #include "coll/alg/tree.h"
 
-typedef struct allreduce_canonical_state {
-    const mlt_emit *e;
-    mlt_operands o;
-    bool empty; // the result: one's own is in `in`
-    uint32_t last;
-    mlt_goal_span tmp;
-} allreduce_canonical_state;
-
-// Both give what they have and combine, the lower rank's first.
-static void allreduce_canonical_exchange(allreduce_canonical_state *s, uint32_t other)
-{
-    const mlt_emit *e = s->e;
-    bool lower = other < e->rank;
-    mlt_goal_span at = s->empty ? s->o.out : mlt_emit_next(&s->tmp, e->n);
-    uint32_t recv = mlt_emit_recv(e, at, other, NONE);
-    uint32_t send = mlt_emit_send(e, s->empty ? s->o.in : s->o.out, other, s->last);
-    s->last = (lower == s->empty ? mlt_emit_exec : mlt_emit_exec_reversed)(
-        e, s->o.out, s->empty ? s->o.in : at, recv);
-    if (!s->empty)
-        mlt_emit_after(e, s->last, send);
-    s->empty = false;
-}
-
 // Joins the run [begin, begin + size), which the rank is in, with the tail of so many after it.
-static void join_tail(allreduce_canonical_state *s, uint32_t begin, uint32_t size, uint32_t tail)
+static void join_tail(mlt_partial *s, uint32_t begin, uint32_t size, uint32_t tail)
 {
     const mlt_emit *e = s->e;
     uint32_t i = e->rank - begin, have = tail, send = NONE;
@@ -43,19 +21,17 @@ static void join_tail(allreduce_canonical_state *s, uint32_t begin, uint32_t siz
     mlt_goal_span at = mlt_emit_next(&s->tmp, e->n);
     uint32_t recv = mlt_emit_recv(e, at, i < tail ? begin + size + i : e->rank - have, NONE);
     if (i < tail)
-        send = mlt_emit_send(e, s->empty ? s->o.in : s->o.out, begin + size + i, s->last);
+        send = mlt_partial_send(s, begin + size + i);
     for (have = i < tail ? tail : 2 * have; have < size - i; have *= 2)
         mlt_emit_send(e, at, e->rank + have, recv);
-    uint32_t exec = mlt_emit_exec(e, s->o.out, at, recv);
-    mlt_emit_after(e, exec, send != NONE ? send : s->last);
-    s->last = exec;
+    s->last = mlt_emit_after(e, mlt_emit_exec(e, s->acc, at, recv), send != NONE ? send : s->last);
 }
 
 void mlt_alg_allreduce_canonical(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
-    allreduce_canonical_state s = {.e = e, .o = mlt_operands_begin(e, true), .last = NONE};
-    if (mlt_operands_alone(e, &s.o))
+    mlt_operands o = mlt_operands_begin(e, true);
+    if (mlt_operands_alone(e, &o))
         return;
     uint32_t begin = 0, runs = 0, bit = 1u << (31 - __builtin_clz(e->ranks));
     for (; rank - begin >= bit || !(e->ranks & bit); bit /= 2) // the rank's run
@@ -64,16 +40,16 @@ void mlt_alg_allreduce_canonical(const mlt_emit *e)
             runs++;
         }
     uint32_t tail = e->ranks - begin - bit;
-    s.empty = !s.o.in_place;
+    mlt_partial s = mlt_partial_begin(e, &o);
     uint64_t slots = mlt_rounds(bit) + runs + (tail > 0) - s.empty;
     s.tmp = mlt_emit_memory(e, slots * e->n);
     for (uint32_t step = 1; step < bit; step *= 2)
-        allreduce_canonical_exchange(&s, begin + ((rank - begin) ^ step));
+        mlt_partial_exchange(&s, begin + ((rank - begin) ^ step));
     if (tail)
         join_tail(&s, begin, bit, tail);
     while (begin) { // the runs before, the nearest first
         uint32_t size = begin & -begin, tail_begin = begin;
         begin -= size;
-        allreduce_canonical_exchange(&s, begin + (rank - tail_begin));
+        mlt_partial_exchange(&s, begin + (rank - tail_begin));
     }
 }

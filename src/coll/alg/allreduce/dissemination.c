@@ -61,9 +61,7 @@ static uint32_t receive(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t 
         mlt_goal_span slot = w > 1 ? mlt_emit_part(slots, (w - 2) * e->n, e->n) : first;
         uint32_t recv = mlt_emit_recv(e, slot, from, NONE);
         if (w > 1) {
-            uint32_t exec = mlt_emit_exec(e, first, slot, sum);
-            mlt_emit_after(e, exec, recv);
-            recv = exec;
+            recv = mlt_emit_after(e, mlt_emit_exec(e, first, slot, sum), recv);
         }
         sum = recv;
     }
@@ -104,8 +102,7 @@ static uint32_t first_round(const mlt_emit *e, const mlt_operands *o,
         b->next = mlt_emit_exec(e, o->out, o->in, sum);
     } else {
         uint32_t copy = mlt_operands_copy(e, o);
-        uint32_t exec = mlt_emit_exec(e, o->out, first, copy);
-        mlt_emit_after(e, exec, sum);
+        uint32_t exec = mlt_emit_after(e, mlt_emit_exec(e, o->out, first, copy), sum);
         b->next = o->in_place ? exec : (uint32_t)NONE;
         dissemination_send(e, 0, t, t, a, b);
         b->next = exec;
@@ -126,8 +123,7 @@ void mlt_alg_allreduce_dissemination(const mlt_emit *e)
     uint64_t memory = p.messages - (!o.in_place && !p.needs_a[0]);
     mlt_goal_span slots = mlt_emit_memory(e, memory * e->n);
     allreduce_dissemination_part a = {.last = NONE, .next = NONE}, b = {.last = NONE, .next = NONE};
-    if (p.needs_a[0])
-        a.span = mlt_emit_buffer(e, "tmp_a", e->n);
+    a.span = mlt_emit_buffer_if(e, p.needs_a[0], "tmp_a", e->n);
 
     uint32_t t = first_round(e, &o, &p, &a, &b, &slots);
     for (uint32_t r = 1; r < p.rounds; r++, slots.at += p.ways * e->n) {

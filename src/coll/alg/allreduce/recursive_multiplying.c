@@ -6,6 +6,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
+#include "coll/alg/partial.h"
 #include "coll/alg/tree.h"
 
 typedef struct recursive_multiplying_plan {
@@ -26,39 +27,31 @@ static recursive_multiplying_plan recursive_multiplying_plan_of(uint32_t ranks, 
     return p;
 }
 
-typedef struct recursive_multiplying_state {
-    const mlt_emit *e;
-    mlt_operands o;
-    bool empty; // the result: one's own is in `in`
-    uint32_t last;
-    mlt_goal_span tmp;
-} recursive_multiplying_state;
-
 static uint32_t rank_of(const recursive_multiplying_plan *p, uint32_t number)
 {
     return number < p->rest ? 2 * number : number + p->rest;
 }
 
 // The rank's own comes in: as a message, or if it is in the result already, before what has come.
-static void add_own(recursive_multiplying_state *s, mlt_goal_span before, uint32_t ready,
-                    uint32_t first, uint32_t sends)
+static void add_own(mlt_partial *s, mlt_goal_span before, uint32_t ready, uint32_t first,
+                    uint32_t sends)
 {
     if (s->empty) {
-        s->last = mlt_emit_exec(s->e, s->o.out, s->o.in, ready);
+        s->last = mlt_emit_exec(s->e, s->acc, s->in, ready);
         return;
     }
-    s->last = mlt_emit_exec_reversed(s->e, s->o.out, before, ready);
+    s->last = mlt_emit_exec_reversed(s->e, s->acc, before, ready);
     for (uint32_t i = 0; i < sends; i++)
         mlt_emit_after(s->e, s->last, first + i);
 }
 
 // Tells `width` ranks, of which this is number `digit`, what it has, and combines what they tell.
-static void round_of(recursive_multiplying_state *s, const recursive_multiplying_plan *p,
-                     uint32_t me, uint32_t weight, uint32_t width)
+static void round_of(mlt_partial *s, const recursive_multiplying_plan *p, uint32_t me,
+                     uint32_t weight, uint32_t width)
 {
     const mlt_emit *e = s->e;
     uint32_t digit = me / weight % width, first = NONE, count = 0, done = NONE;
-    mlt_goal_span have = s->empty ? s->o.in : s->o.out, left = {0};
+    mlt_goal_span have = s->empty ? s->in : s->acc, left = {0};
     for (uint32_t by = 1; by < width; by++) {
         uint32_t to = me + (uint32_t)(((digit + by) % width - digit) * weight);
         uint32_t send = mlt_emit_send(e, have, rank_of(p, to), s->last);
@@ -73,19 +66,17 @@ static void round_of(recursive_multiplying_state *s, const recursive_multiplying
             continue;
         }
         bool straight = s->empty && d == (digit ? 0 : 1);
-        mlt_goal_span at = straight ? s->o.out : mlt_emit_next(&s->tmp, e->n);
+        mlt_goal_span at = straight ? s->acc : mlt_emit_next(&s->tmp, e->n);
         uint32_t recv = mlt_emit_recv(e, at, rank_of(p, me + (d - digit) * weight), NONE), exec;
         if (!d) { // what is before one's own is reduced where the first of it is
             left = at;
             done = recv;
         } else if (d < digit) {
-            exec = mlt_emit_exec(e, left, at, recv);
-            mlt_emit_after(e, exec, done);
-            done = exec;
+            done = mlt_emit_after(e, mlt_emit_exec(e, left, at, recv), done);
         } else if (straight) {
-            s->last = mlt_emit_exec_reversed(e, s->o.out, s->o.in, recv);
+            s->last = mlt_emit_exec_reversed(e, s->acc, s->in, recv);
         } else {
-            exec = mlt_emit_exec(e, s->o.out, at, recv);
+            exec = mlt_emit_exec(e, s->acc, at, recv);
             if (d == 1 && !digit && !s->empty) // the first to write what was sent
                 for (uint32_t i = 0; i < count; i++)
                     mlt_emit_after(e, exec, first + i);
@@ -100,33 +91,28 @@ static void round_of(recursive_multiplying_state *s, const recursive_multiplying
 void mlt_alg_allreduce_recursive_multiplying(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
-    recursive_multiplying_state s = {.e = e, .o = mlt_operands_begin(e, true), .last = NONE};
-    if (mlt_operands_alone(e, &s.o))
+    mlt_operands o = mlt_operands_begin(e, true);
+    if (mlt_operands_alone(e, &o))
         return;
     recursive_multiplying_plan p =
         recursive_multiplying_plan_of(e->ranks, mlt_tree_radix(e->shape));
     bool folded = rank < 2 * p.rest;
     if (folded && rank % 2) {
-        uint32_t send = mlt_emit_send(e, s.o.in, rank - 1, NONE);
-        mlt_emit_recv(e, s.o.out, rank - 1, s.o.in_place ? send : (uint32_t)NONE);
+        uint32_t send = mlt_emit_send(e, o.in, rank - 1, NONE);
+        mlt_emit_recv(e, o.out, rank - 1, o.in_place ? send : (uint32_t)NONE);
         return;
     }
     uint32_t me = folded ? rank / 2 : rank - p.rest, weight = 1;
-    s.empty = !s.o.in_place;
+    mlt_partial s = mlt_partial_begin(e, &o);
     uint64_t slots = folded;
     for (uint32_t k = 0; k < p.rounds; k++)
         slots += p.width[k] - 1;
     slots -= s.empty;
     s.tmp = mlt_emit_memory(e, slots * e->n);
-    if (folded) {
-        mlt_goal_span at = s.empty ? s.o.out : mlt_emit_next(&s.tmp, e->n);
-        uint32_t recv = mlt_emit_recv(e, at, rank + 1, NONE);
-        s.last = s.empty ? mlt_emit_exec_reversed(e, at, s.o.in, recv)
-                         : mlt_emit_exec(e, s.o.out, at, recv);
-        s.empty = false;
-    }
+    if (folded)
+        mlt_partial_take(&s, rank + 1, NONE);
     for (uint32_t k = 0; k < p.rounds; weight *= p.width[k++])
         round_of(&s, &p, me, weight, p.width[k]);
     if (folded)
-        mlt_emit_send(e, s.o.out, rank + 1, s.last);
+        mlt_partial_send(&s, rank + 1);
 }

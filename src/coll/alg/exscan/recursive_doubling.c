@@ -10,11 +10,10 @@ void mlt_alg_exscan_recursive_doubling(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
     mlt_operands o = mlt_operands_begin(e, true);
-    mlt_goal_span in = o.in, out = o.out, tmp = {0}, with = in;
+    mlt_goal_span in = o.in, out = o.out, with = in;
     uint32_t rounds = mlt_rounds(rank + 1), last = NONE, last_with = NONE;
     bool passes = rank && e->ranks - rank > 2; // on more than `in`
-    if (rounds > 1)
-        tmp = mlt_emit_buffer(e, "tmp", (rounds - 1) * e->n);
+    mlt_goal_span tmp = mlt_emit_buffer_if(e, rounds > 1, "tmp", (rounds - 1) * e->n);
     if (passes)
         with = mlt_emit_buffer(e, "tmp_with", e->n);
     uint32_t copy = passes ? mlt_emit_copy(e, with, in, NONE) : (uint32_t)NONE;
@@ -45,9 +44,7 @@ void mlt_alg_exscan_recursive_doubling(const mlt_emit *e)
             mlt_emit_after(e, exec, last);
         last = exec;
         if (more) {
-            uint32_t next = mlt_emit_exec_reversed(e, with, at, recv);
-            mlt_emit_after(e, next, send);
-            last_with = next;
+            last_with = mlt_emit_after(e, mlt_emit_exec_reversed(e, with, at, recv), send);
         }
     }
 }

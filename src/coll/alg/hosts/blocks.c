@@ -75,11 +75,8 @@ void mlt_alg_gather_hosts(const mlt_emit *e)
 {
     blocks b = blocks_begin(e, MLT_LEADER_ROOT);
     bool in_place = b.in_place && b.root;
-    mlt_goal_span own = {0}, out = {0}, all = {0};
-    if (!in_place)
-        own = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
-    if (b.root)
-        out = all = mlt_emit_buffer(e, "out", mlt_emit_all(e));
+    mlt_goal_span own = mlt_emit_buffer_if(e, !in_place, "in", mlt_emit_bytes(e, e->rank));
+    mlt_goal_span out = mlt_emit_buffer_if(e, b.root, "out", mlt_emit_all(e)), all = out;
     if (b.root && !b.alike)
         all = mlt_emit_buffer(e, "tmp_all", mlt_emit_all(e));
     if (in_place)
@@ -114,12 +111,9 @@ void mlt_alg_scatter_hosts(const mlt_emit *e)
 {
     blocks b = blocks_begin(e, MLT_LEADER_ROOT);
     bool in_place = b.in_place && b.root;
-    mlt_goal_span in = {0}, all = {0}, own = {0};
+    mlt_goal_span in = mlt_emit_buffer_if(e, b.root, "in", mlt_emit_all(e)), all = in;
+    mlt_goal_span own = mlt_emit_buffer_if(e, !in_place, "out", mlt_emit_bytes(e, e->rank));
     uint32_t done = NONE;
-    if (b.root)
-        in = all = mlt_emit_buffer(e, "in", mlt_emit_all(e));
-    if (!in_place)
-        own = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank));
     if (b.root && !b.alike) {
         all = mlt_emit_buffer(e, "tmp_all", mlt_emit_all(e));
         done = mlt_hierarchy_to_hosts(&b.l, all, in, NONE);
@@ -140,9 +134,7 @@ void mlt_alg_scatter_hosts(const mlt_emit *e)
 void mlt_alg_allgather_hosts(const mlt_emit *e)
 {
     blocks b = blocks_begin(e, MLT_LEADER_FIRST);
-    mlt_goal_span own = {0};
-    if (!b.in_place)
-        own = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
+    mlt_goal_span own = mlt_emit_buffer_if(e, !b.in_place, "in", mlt_emit_bytes(e, e->rank));
     mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_all(e)), all = out;
     if (b.in_place)
         own = mlt_emit_blocks(e, out, e->rank, 1);

@@ -148,10 +148,8 @@ void mlt_alg_allreduce_hosts(const mlt_emit *e)
 // this host's reduction, on its last rank.
 static mlt_goal_span one_block_prefix(const mlt_hierarchy *l, mlt_goal_span total, uint32_t *done)
 {
-    mlt_goal_span prefix = {0};
     bool leads = mlt_hierarchy_leads(l);
-    if (l->host || leads)
-        prefix = mlt_emit_buffer(l->e, "tmp_before", l->e->n);
+    mlt_goal_span prefix = mlt_emit_buffer_if(l->e, l->host || leads, "tmp_before", l->e->n);
     mlt_hierarchy_stage stage = {.collective = MLT_COLL_EXSCAN,
                                  .count = l->e->shape->count,
                                  .in = total,
@@ -168,8 +166,7 @@ static mlt_goal_span one_block_prefix(const mlt_hierarchy *l, mlt_goal_span tota
 
 static uint32_t one_block_after_both(const mlt_hierarchy *l, uint32_t a, uint32_t b)
 {
-    uint32_t both = mlt_emit_nop(l->e, a);
-    mlt_emit_after(l->e, both, b);
+    uint32_t both = mlt_emit_after(l->e, mlt_emit_nop(l->e, a), b);
     return both;
 }
 

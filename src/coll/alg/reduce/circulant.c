@@ -26,9 +26,8 @@ static void reduce_circulant_take(reduce_circulant_state *s, uint64_t block, uin
         return;
     }
     mlt_goal_span at = mlt_emit_next(&s->tmp, to.size);
-    uint32_t exec = mlt_emit_exec(e, to, at, mlt_emit_recv(e, at, from, NONE));
-    mlt_emit_after(e, exec, s->last[block]);
-    s->last[block] = exec;
+    s->last[block] = mlt_emit_after(e, mlt_emit_exec(e, to, at, mlt_emit_recv(e, at, from, NONE)),
+                                    s->last[block]);
 }
 
 // Bytes that come, except those that go straight into the result, and whether something comes.

@@ -38,9 +38,7 @@ void mlt_alg_reduce_linear(const mlt_emit *e)
         }
         mlt_goal_span at = mlt_emit_blocks(e, tmp, slot, 1);
         uint32_t recv = mlt_emit_recv(e, at, r, free_after[slot]);
-        uint32_t exec = mlt_emit_exec(e, acc, at, recv);
-        mlt_emit_after(e, exec, last);
-        free_after[slot] = last = exec;
+        free_after[slot] = last = mlt_emit_after(e, mlt_emit_exec(e, acc, at, recv), last);
         slot ^= 1;
     }
 }

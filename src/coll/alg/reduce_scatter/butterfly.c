@@ -70,8 +70,7 @@ static uint32_t bring_into_order(const wing *w, mlt_goal_span from, uint32_t rea
     for (uint32_t i = low; i < low + half; i++) {
         mlt_goal_span own = mlt_fold_blocks(w->e, w->fold, from, reversed(i, w->rounds)), to;
         to = places(w, acc, low, i, i + 1);
-        last = (w->me & 1 ? mlt_emit_exec : mlt_emit_exec_reversed)(e, to, own, recv);
-        mlt_emit_after(e, last, ready);
+        last = mlt_emit_after(e, mlt_emit_combine(e, !(w->me & 1), to, own, recv), ready);
         mlt_emit_after(e, join, last);
     }
     return join == NONE ? last : join;
@@ -99,9 +98,7 @@ static uint32_t reduce_scatter_butterfly_halve(const wing *w, mlt_goal_span acc,
         mlt_emit_send(e, upper ? lower_half : upper_half, partner, last);
         mlt_goal_span at = mlt_emit_next(&tmp, keep.size);
         uint32_t recv = mlt_emit_recv(e, at, partner, NONE);
-        uint32_t exec = (upper ? mlt_emit_exec_reversed : mlt_emit_exec)(e, keep, at, recv);
-        mlt_emit_after(e, exec, last);
-        last = exec;
+        last = mlt_emit_after(e, mlt_emit_combine(e, upper, keep, at, recv), last);
         *(upper ? &low : &high) = middle;
     }
     return last;

@@ -18,14 +18,12 @@ void mlt_alg_reduce_scatter_pairwise(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
     uint64_t n = mlt_emit_bytes(e, rank);
-    mlt_goal_span in, out, tmp = {0}, high = {0};
+    mlt_goal_span in, out;
     if (mlt_reduce_scatter_alone(e, &in, &out))
         return;
     mlt_goal_span own = mlt_emit_blocks(e, in, rank, 1);
-    if (e->ranks > 2)
-        tmp = mlt_emit_buffer(e, "tmp", 2 * n);
-    if (rank && rank + 1 < e->ranks)
-        high = mlt_emit_buffer(e, "tmp_high", n);
+    mlt_goal_span tmp = mlt_emit_buffer_if(e, e->ranks > 2, "tmp", 2 * n);
+    mlt_goal_span high = mlt_emit_buffer_if(e, rank && rank + 1 < e->ranks, "tmp_high", n);
     // Rank 0 has nobody below it, the others' own block goes into the first that comes from below.
     pile below = {out, NONE, false}, above = {rank ? high : out, NONE, false};
     uint32_t sent = NONE, got = NONE, free_after[2] = {NONE, NONE};

@@ -32,11 +32,11 @@ static uint32_t reduce_scatter_recursive_doubling_exchange(const mlt_emit *e, ml
         if (fresh) {
             uint32_t recv = mlt_emit_recv(e, keep, partner, NONE);
             mlt_goal_span own = end ? mlt_fold_blocks(e, fold, in, me) : in;
-            exec = (upper ? mlt_emit_exec : mlt_emit_exec_reversed)(e, keep, own, recv);
+            exec = mlt_emit_combine(e, !upper, keep, own, recv);
         } else {
             mlt_goal_span at = mlt_emit_next(&tmp, keep.size);
             uint32_t recv = mlt_emit_recv(e, at, partner, NONE);
-            exec = (upper ? mlt_emit_exec_reversed : mlt_emit_exec)(e, keep, at, recv);
+            exec = mlt_emit_combine(e, upper, keep, at, recv);
             mlt_emit_after(e, exec, end ? last : send); // the send has waited for the last one
         }
         fresh = false;

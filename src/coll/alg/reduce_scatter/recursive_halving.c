@@ -70,8 +70,7 @@ static uint32_t recursive_halving_halve(const mlt_emit *e, mlt_fold fold, uint32
         } else {
             mlt_goal_span at = mlt_emit_part(tmp, 0, mine.size);
             uint32_t recv = mlt_emit_recv(e, at, other, NONE);
-            uint32_t exec = mlt_emit_exec(e, mine, at, recv);
-            mlt_emit_after(e, exec, last);
+            uint32_t exec = mlt_emit_after(e, mlt_emit_exec(e, mine, at, recv), last);
             tmp.at += mine.size;
             last = exec;
         }

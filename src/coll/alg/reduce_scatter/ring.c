@@ -6,12 +6,11 @@
 
 void mlt_alg_reduce_scatter_ring(const mlt_emit *e)
 {
-    mlt_goal_span in, out, tmp = {0};
+    mlt_goal_span in, out;
     if (mlt_reduce_scatter_alone(e, &in, &out))
         return;
     uint64_t most = e->ranks > 2 ? mlt_emit_largest(e) : 0;
-    if (e->ranks > 2)
-        tmp = mlt_emit_buffer(e, "tmp", 2 * most);
+    mlt_goal_span tmp = mlt_emit_buffer_if(e, e->ranks > 2, "tmp", 2 * most);
     uint32_t next = mlt_emit_up(e, e->rank, 1), before = mlt_emit_down(e, e->rank, 1);
     mlt_goal_span have = mlt_emit_blocks(e, in, before, 1);
     uint32_t last = NONE, sent[2] = {NONE, NONE}; // what was sent from each of the two

@@ -46,9 +46,7 @@ static uint32_t up(const mlt_emit *e, const set *from, uint32_t top, mlt_goal_sp
     *have = in;
     if (children) {
         *have = out.buf ? out : mlt_emit_buffer(e, "tmp_acc", e->n);
-        mlt_goal_span tmp = {0};
-        if (children > 1)
-            tmp = mlt_emit_buffer(e, "tmp", (children - 1) * e->n);
+        mlt_goal_span tmp = mlt_emit_buffer_if(e, children > 1, "tmp", (children - 1) * e->n);
         for (uint32_t i = 0; i < children; i++) {
             uint32_t child = tree.shape->child(&tree, me, i);
             mlt_goal_span at = i ? mlt_emit_part(tmp, (i - 1) * e->n, e->n) : *have;
@@ -78,11 +76,8 @@ void mlt_alg_reduce_to_binomial(const mlt_emit *e)
             top = r;
     }
     bool shared = top != NONE;
-    mlt_goal_span in = {0}, out = {0}, have = {0};
-    if (has(&from, rank))
-        in = mlt_emit_buffer(e, "in", e->n);
-    if (has(&to, rank))
-        out = mlt_emit_buffer(e, "out", e->n);
+    mlt_goal_span have = {0}, in = mlt_emit_buffer_if(e, has(&from, rank), "in", e->n);
+    mlt_goal_span out = mlt_emit_buffer_if(e, has(&to, rank), "out", e->n);
     if (!to.count)
         return;
     uint32_t last = NONE, up_top = shared ? top : rank_at(&from, 0);

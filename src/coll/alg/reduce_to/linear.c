@@ -26,9 +26,7 @@ static void reduce_to_linear_combine(const mlt_emit *e, mlt_goal_span in, mlt_go
             operand = mlt_emit_part(tmp, k++ * e->n, e->n);
             recv = mlt_emit_recv(e, operand, r, NONE);
         }
-        uint32_t exec = mlt_emit_exec(e, out, operand, last);
-        mlt_emit_after(e, exec, recv);
-        last = exec;
+        last = mlt_emit_after(e, mlt_emit_exec(e, out, operand, last), recv);
     }
 }
 

@@ -53,9 +53,8 @@ static void upper(scan *s, uint32_t from, uint32_t sent, bool whole)
         s->result.at = at;
         return;
     }
-    uint32_t exec = mlt_emit_exec_reversed(e, s->result.at, at, recv);
-    mlt_emit_after(e, exec, s->joined && sent != NONE ? sent : s->result.last);
-    s->result.last = exec;
+    s->result.last = mlt_emit_after(e, mlt_emit_exec_reversed(e, s->result.at, at, recv),
+                                    s->joined && sent != NONE ? sent : s->result.last);
 }
 
 // The lower one of a pair receives, for the group's value. later: it will be the upper one.
@@ -76,9 +75,8 @@ static void scan_lower(scan *s, uint32_t from, uint32_t sent, bool later)
         return;
     }
     mlt_goal_span at = mlt_emit_next(&s->tmp, e->n);
-    uint32_t exec = mlt_emit_exec(e, s->group.at, at, mlt_emit_recv(e, at, from, NONE));
-    mlt_emit_after(e, exec, sent);
-    s->group.last = exec;
+    s->group.last = mlt_emit_after(
+        e, mlt_emit_exec(e, s->group.at, at, mlt_emit_recv(e, at, from, NONE)), sent);
 }
 
 // Messages that come into memory of their own.
@@ -105,8 +103,7 @@ static scan scan_begin(const mlt_emit *e)
     s.empty = exclusive;
     s.result = (value){s.o.in, NONE};
     s.group = (value){s.o.in, NONE};
-    if (grows)
-        s.memory = mlt_emit_buffer(e, "tmp_group", e->n);
+    s.memory = mlt_emit_buffer_if(e, grows, "tmp_group", e->n);
     s.tmp = mlt_emit_memory(e, slots * e->n);
     if (exclusive && grows && e->rank % 2) {
         s.group = (value){s.memory, mlt_emit_copy(e, s.memory, s.o.in, NONE)};

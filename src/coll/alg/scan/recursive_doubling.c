@@ -4,34 +4,22 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
+#include "coll/alg/partial.h"
 #include "coll/alg/tree.h"
 
 void mlt_alg_scan_recursive_doubling(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
     mlt_operands o = mlt_operands_begin(e, true);
-    mlt_goal_span tmp = {0};
-    uint32_t rounds = mlt_rounds(rank + 1), last = NONE; // in which something comes
-    bool empty = !o.in_place;                            // the result: the first goes there
-    if (rounds > empty)
-        tmp = mlt_emit_buffer(e, "tmp", (rounds - empty) * e->n);
+    mlt_partial p = mlt_partial_begin(e, &o);
+    uint32_t rounds =
+        mlt_rounds(rank + 1); // in which something comes; the first goes to the result
+    p.tmp = mlt_emit_memory(e, rounds > p.empty ? (rounds - p.empty) * e->n : 0);
     if (!rank)
         mlt_operands_copy(e, &o);
-    for (uint32_t k = 0; 1u << k < e->ranks; k++) {
-        uint32_t step = 1u << k, send = NONE;
-        if (step < e->ranks - rank)
-            send = mlt_emit_send(e, empty ? o.in : o.out, rank + step, last);
-        if (step > rank)
-            continue;
-        if (empty) {
-            last = mlt_emit_exec(e, o.out, o.in, mlt_emit_recv(e, o.out, rank - step, NONE));
-            empty = false;
-            continue;
-        }
-        mlt_goal_span at = mlt_emit_next(&tmp, e->n);
-        uint32_t recv = mlt_emit_recv(e, at, rank - step, NONE);
-        uint32_t exec = mlt_emit_exec_reversed(e, o.out, at, recv);
-        mlt_emit_after(e, exec, send != NONE ? send : last);
-        last = exec;
+    for (uint32_t step = 1; step < e->ranks; step *= 2) {
+        uint32_t send = step < e->ranks - rank ? mlt_partial_send(&p, rank + step) : (uint32_t)NONE;
+        if (step <= rank)
+            mlt_partial_take(&p, rank - step, send);
     }
 }

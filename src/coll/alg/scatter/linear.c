@@ -6,9 +6,8 @@
 void mlt_alg_scatter_linear(const mlt_emit *e)
 {
     bool root = e->rank == e->shape->root;
-    mlt_goal_span out = {0};
-    if (!root || !e->shape->in_place)
-        out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank));
+    mlt_goal_span out =
+        mlt_emit_buffer_if(e, !root || !e->shape->in_place, "out", mlt_emit_bytes(e, e->rank));
     if (!root) {
         mlt_emit_recv(e, out, e->shape->root, NONE);
         return;
