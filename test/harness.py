@@ -80,17 +80,12 @@ def next_line(process):
 def finish(process, code=None, text=None, limit=60):
     """The Result of a command that was started; `code` is the exit code that it must have (None: any)."""
     words = " ".join(map(str, process.args))
-    began = time.monotonic()
-    while True:
-        try:
-            out, err = process.communicate(text, timeout=max(patience.left(began, limit), 0.001))
-            break
-        except subprocess.TimeoutExpired:
-            if patience.left(began, limit) > 0:  # the load has grown
-                continue
+    try:
+        out, err = patience.communicate(process, limit, text)
+    except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        raise AssertionError(f"{words} did not end within {limit} s\n{out}\n{err}")
+        raise AssertionError(f"{words} did not end within {limit} s\n{out}\n{err}") from None
     result = Result(words, process.returncode, out or "", err or "", time.monotonic() - process.began)
     if code is not None:
         expect(result.code == code, f"exit code {code} wanted", result)
@@ -140,9 +135,9 @@ def only_lines(result, text, lines, sort=False):
 
 
 def wait_until(condition, what, seconds=30):  # only a hang takes so long
-    end = time.monotonic() + seconds
+    began = time.monotonic()
     while not condition():
-        if time.monotonic() > end:
+        if patience.left(began, seconds) < 0:
             raise AssertionError(f"{what} did not happen within {seconds} s")
         time.sleep(0.005)
 

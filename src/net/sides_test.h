@@ -90,7 +90,7 @@ static inline mlt_status meet(mlt_dial *dial, mlt_listen *listen, mlt_net_peer *
                               mlt_net_peer *in, int *good)
 {
     mlt_status status = MLT_PENDING;
-    uint64_t limit = mlt_os_now_ns() + UINT64_C(10) * SECOND;
+    uint64_t limit = mlt_os_now_ns() + UINT64_C(100) * SECOND; // only a hang takes so long
     for (;;) {
         uint64_t now = mlt_os_now_ns();
         CHECK(now < limit);
