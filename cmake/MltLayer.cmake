@@ -36,7 +36,7 @@ if(MLT_SANITIZE)
   endif()
 endif()
 if(MLT_COVERAGE) # of layers (mlt_layer), and not of tests, which come from a compiler cache then
-  target_link_options(mlt_flags INTERFACE --coverage)
+  target_link_options(mlt_flags INTERFACE --coverage -Wl,--exclude-libs,libgcov.a) # whose names no library exports
 endif()
 if(MLT_FUZZ)
   target_compile_options(mlt_flags INTERFACE -fsanitize=fuzzer-no-link)
