@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "check-logs"
 ENGINE = ["base", "os", "fiber", "boot", "net", "type", "wire", "p2p"]
-SEEDS = 80
+SEEDS = 40
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
 NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert|large-frame)|group_share |moves_lists|coll_.* x(7|17|18|64)\])"
@@ -40,6 +40,7 @@ ON_HOSTS = (r"^(env|traffic|sendrecv|send_modes|ordering|many|flood|probe|synchr
             r"win_(random|lock|request|dynamic|errors|deadlock)|part_random|file_loose) (?!.* x(1|7|64|1000)\])")
 # Programs are compiled without optimisation there: that takes most of a stage's time, and the library is what is looked at.
 SANITIZED_FLAGS = "--cflags=-O0 -g1"
+MANY_RANKS = r"^(?!.* x1\])"  # one rank is the same in all modes of one worker: `proc` has them
 # A compiler cache, if there is one, knows a file again in another tree or clone, and does not preprocess each file once more to look for it.
 CACHE = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_DEPEND": "1"}
 MODEL = "wire_sleep_model"  # one thread that computes, for some seconds: the same in every build
@@ -268,6 +269,8 @@ def stage_source(stage, quick):
         script(stage, f"test/{name}", "--build", BUILD, limit=120)
         script(stage, f"test/{name}", "--self-test", limit=120)
     script(stage, "test/release_test.py", limit=60)
+    for name in ("coverage", "mutate"):
+        script(stage, f"test/{name}/self", limit=120)
     judge(stage, "share/containers/Dockerfile", wrong_image(ROOT / "share/containers/Dockerfile", ROOT / "debian/control"))
 
 
@@ -385,9 +388,12 @@ def stage_mpi(stage, quick):
         script(stage, *run, "--mode", "fiber")
         return
     # As threads and as fibers of several processes: only what the sanitizers' stages leave out. They run all others in these modes.
-    script(stage, *run, "--mode", "proc", "--mode", "fiber", "--mode", "alone")
+    script(stage, *run, "--mode", "proc", "--mode", "alone")
+    script(stage, *run, "--mode", "fiber", "--only", MANY_RANKS)
+    script(stage, *run, "--mode", "fiber", "--but", "proc", "--only", r" x1\]")
     script(stage, *run, "--mode", "split", "--only", "^(?!coll_)")  # those follow, as if on several hosts
-    script(stage, *run, "--mode", "thread", "--only", f"^(?!coll_)(?!{SHARED[1:]})")
+    # Ranks of different workers in one process: what runs as `split` has them, too, and ranks of one worker beside.
+    script(stage, *run, "--mode", "thread", "--but", "split", "--only", f"{MANY_RANKS}(?!coll_)(?!{SHARED[1:]})")
     script(stage, *run, "--mode", "splitproc", "--only", f"^(?!coll_)(?!{NOT_SANITIZED[1:]})")
     script(stage, "test/files/run", "--build", BUILD, limit=300)
     # Collectives as if workers were on several hosts.
@@ -406,8 +412,8 @@ def stage_seeds(stage, quick):
     # Within one worker a seed decides everything, so that is where most of them are spent.
     script(stage, "test/run_mpi", "--build", BUILD, "--patience", "3", "--mode", "fiber", "--seeds", f"1-{4 if quick else SEEDS}")
     if not quick:
-        script(stage, "test/run_mpi", "--build", BUILD, "--patience", "3", "--mode", "fiber", "--seeds", f"{SEEDS + 1}-200", "--only", "^csp_")
-        script(stage, "test/run_mpi", "--build", BUILD, "--patience", "3", "--mode", "split", "--mode", "splitproc", "--seeds", "1-2")
+        script(stage, "test/run_mpi", "--build", BUILD, "--patience", "3", "--mode", "fiber", "--seeds", f"{SEEDS + 1}-100", "--only", "^csp_")
+        script(stage, "test/run_mpi", "--build", BUILD, "--patience", "3", "--mode", "split", "--mode", "splitproc", "--seeds", "1")
 
 
 def stage_launch(stage, quick):
@@ -455,16 +461,17 @@ def stage_fortran(stage, quick):
 
 def stage_hosts(stage, quick):
     """several hosts on this machine: jobs on them by way of TCP, by ssh, with faults at random moments, and nothing is left behind"""
-    script(stage, "test/hosts/run", "--build", BUILD)
-    script(stage, "test/hosts/net", "--build", BUILD)
-    script(stage, "test/hosts/fabrics", "--build", BUILD)  # all by --all
-    # All programs run by `test/run_mpi --mode hosts --mode hostfibers`, all faults in all layouts by `test/hosts/faults --times 20 -j 4`.
-    script(stage, "test/run_mpi", "--build", BUILD, "-j", "3", "--patience", "3", "--mode", "hosts", "--mode", "hostfibers", "--only", ON_HOSTS)
-    for name in ("csp", "flow"):
-        script(stage, f"test/{name}/run", "--build", BUILD, "--hosts")
-    script(stage, "test/ports/run", "--build", BUILD)
-    script(stage, "test/ports/run", "--build", BUILD, "--hosts")
-    script(stage, "test/hosts/faults", "--build", BUILD, "--spread", "-j", "3", "--patience", "3")
+    together(stage,  # the longest first
+             # All programs run by `test/run_mpi --mode hosts --mode hostfibers`, all faults in all layouts by `test/hosts/faults --times 20 -j 4`.
+             ("test/run_mpi", "--build", BUILD, "-j", "3", "--patience", "3", "--mode", "hosts", "--mode", "hostfibers", "--only", ON_HOSTS),
+             ("test/hosts/net", "--build", BUILD),
+             ("test/hosts/run", "--build", BUILD),
+             ("test/hosts/faults", "--build", BUILD, "--spread", "-j", "3", "--patience", "3"),
+             ("test/flow/run", "--build", BUILD, "--hosts"),
+             ("test/ports/run", "--build", BUILD),
+             ("test/csp/run", "--build", BUILD, "--hosts"),
+             ("test/ports/run", "--build", BUILD, "--hosts"),
+             ("test/hosts/fabrics", "--build", BUILD))  # all by --all
 
 
 def stage_systems(stage, quick):

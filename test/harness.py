@@ -80,17 +80,12 @@ def next_line(process):
 def finish(process, code=None, text=None, limit=60):
     """The Result of a command that was started; `code` is the exit code that it must have (None: any)."""
     words = " ".join(map(str, process.args))
-    began = time.monotonic()
-    while True:
-        try:
-            out, err = process.communicate(text, timeout=max(patience.left(began, limit), 0.001))
-            break
-        except subprocess.TimeoutExpired:
-            if patience.left(began, limit) > 0:  # the load has grown
-                continue
+    try:
+        out, err = patience.communicate(process, limit, text)
+    except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        raise AssertionError(f"{words} did not end within {limit} s\n{out}\n{err}")
+        raise AssertionError(f"{words} did not end within {limit} s\n{out}\n{err}") from None
     result = Result(words, process.returncode, out or "", err or "", time.monotonic() - process.began)
     if code is not None:
         expect(result.code == code, f"exit code {code} wanted", result)

@@ -10,9 +10,10 @@ import concurrent.futures
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
+
+import patience
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OWN = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wundef",
@@ -27,7 +28,7 @@ def compile_alone(compiler, language, flags, folders, header):
     """None, or what the compiler said."""
     program = f'#include "{header}"\n#include "{header}"\nextern int mlt_header_test;\n'
     command = [*compiler.split(), "-x", language, "-fsyntax-only", "-Werror", *flags, *(f"-I{f}" for f in folders), "-"]
-    done = subprocess.run(command, input=program, capture_output=True, text=True, timeout=60)
+    done = patience.run(command, 60, program)
     return done.stderr.strip() or "the compiler failed" if done.returncode else None
 
 

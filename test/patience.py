@@ -23,6 +23,37 @@ def left(began, seconds):
     return began + seconds * factor() - time.monotonic()
 
 
+def some(seconds):
+    """That many seconds of an idle machine, here and now."""
+    return seconds * factor()
+
+
+def communicate(process, seconds, text=None):
+    """What a process writes until it ends, as Popen.communicate; subprocess.TimeoutExpired if its time is over, and it still runs."""
+    began = time.monotonic()
+    while True:
+        try:
+            return process.communicate(text, timeout=max(left(began, seconds), 0.001))
+        except subprocess.TimeoutExpired:
+            if left(began, seconds) <= 0:  # else the load has grown
+                raise
+
+
+def run(words, seconds, text=None, **options):
+    """subprocess.run with both streams as text and such a limit."""
+    if text is not None:
+        options["stdin"] = subprocess.PIPE
+    for stream in ("stdout", "stderr"):
+        options.setdefault(stream, subprocess.PIPE)
+    with subprocess.Popen(words, text=True, errors="replace", **options) as process:
+        try:
+            out, err = communicate(process, seconds, text)
+        except BaseException:
+            process.kill()
+            raise
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
 def wait(process, seconds, began=None):
     """Waits for a subprocess.Popen; False: its time is over, and it still runs."""
     began = began or time.monotonic()

@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 
+import patience
 from harness import expect
 
 # Commands that name one of these are skipped where it is not there, or what it calls.
@@ -99,8 +100,7 @@ def replay(page, folder, build, limit=150, free=(), words=lambda command: comman
     chosen = [command for command in every if not command.missing_tool()]
     env = {name: value for name, value in os.environ.items() if not name.startswith(("MILLET_", "MPI", "OMPI_", "PMI", "PKG_CONFIG", "CC", "CFLAGS"))}
     env["PATH"] = ":".join(filter(None, (path, str(build / "bin"), env["PATH"])))
-    done = subprocess.run(words(["bash", "-c", script(chosen)]), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          text=True, errors="replace", timeout=limit)
+    done = patience.run(words(["bash", "-c", script(chosen)]), limit, cwd=folder, env=env, stdin=subprocess.DEVNULL, stderr=None)
     outputs = re.split(rf"\n{MARK}\d+\n", done.stdout)
     expect(len(outputs) == len(chosen) + 1, f"the shell ended early, in or after: {chosen[min(len(outputs), len(chosen)) - 1].text}", done.stdout)
     for command, output in zip(chosen, outputs):

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import patience
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FACTS = ROOT.parent / "shared" / "facts"
 WARNINGS = "-Wall -Wextra -pedantic -Werror".split()
@@ -72,7 +74,7 @@ def read(folder, name):
 
 
 def run(command, **more):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=110, **more)
+    return patience.run(command, 110, stderr=subprocess.STDOUT, **more)
 
 
 def compile_text(compiler, options, text, suffix, folder, out=None):

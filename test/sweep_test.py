@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import patience
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What begins or ends MPI or a process, and what is given a variable number of arguments.
 LEFT_OUT = {"Init", "Init_thread", "T_finalize", "Finalize", "Abort", "Pcontrol", "Info_create_env"}
@@ -292,8 +294,7 @@ def main():
         source.write_text(text)
         subprocess.run([build / "bin" / "mpicc", "-w", "-O0", "-g0", "-o", f"{folder}/sweep", source], check=True)
         for words in ([], [build / "bin" / "mpirun", "-n", "2"], [build / "bin" / "mpirun", "-nfg", "2"]):
-            done = subprocess.run([*words, f"{folder}/sweep"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  errors="replace", timeout=60, stdin=subprocess.DEVNULL)
+            done = patience.run([*words, f"{folder}/sweep"], 60, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
             sums = re.findall(r"^(\d+) calls, 0 failed$", done.stdout, re.M)
             calls += sum(map(int, sums))
             if done.returncode or len(sums) != (2 if words else 1):

@@ -61,19 +61,25 @@ static inline mlt_listen *listen_at(const mlt_greet_self *self, const char *only
     return out;
 }
 
-static inline mlt_dial *dial_to(const mlt_greet_self *self, const mlt_address *addresses,
-                                uint32_t count, uint16_t port)
+static inline mlt_dial *dial_within(const mlt_greet_self *self, const mlt_address *addresses,
+                                    uint32_t count, uint16_t port, uint32_t each_ms)
 {
     mlt_dial_plan plan = {.self = self,
                           .wanted = LISTENER,
                           .addresses = addresses,
                           .count = count,
                           .port = port,
-                          .each_ms = MLT_DIAL_MS,
+                          .each_ms = each_ms,
                           .gone_ms = GONE_MS};
     mlt_dial *out;
     CHECK(mlt_dial_new(&out, &plan, why, sizeof why) == MLT_OK);
     return out;
+}
+
+static inline mlt_dial *dial_to(const mlt_greet_self *self, const mlt_address *addresses,
+                                uint32_t count, uint16_t port)
+{
+    return dial_within(self, addresses, count, port, MLT_DIAL_MS);
 }
 
 static inline int wait_ms(mlt_poll poll, uint64_t now)
@@ -90,7 +96,7 @@ static inline mlt_status meet(mlt_dial *dial, mlt_listen *listen, mlt_net_peer *
                               mlt_net_peer *in, int *good)
 {
     mlt_status status = MLT_PENDING;
-    uint64_t limit = mlt_os_now_ns() + UINT64_C(10) * SECOND;
+    uint64_t limit = mlt_os_now_ns() + UINT64_C(100) * SECOND; // only a hang takes so long
     for (;;) {
         uint64_t now = mlt_os_now_ns();
         CHECK(now < limit);

@@ -17,6 +17,7 @@ import xml.etree.ElementTree as ET
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
+import patience  # noqa: E402
 from harness import ROOT, Skip, expect  # noqa: E402
 
 LIMIT = 120  # seconds for one command
@@ -759,8 +760,7 @@ def test_input():
     path = write("input.txt", numbers)
     with open(path, "rb") as source:
         os.lseek(source.fileno(), len("1\n2\n3\n"), os.SEEK_SET)
-        done = subprocess.run([str(BUILD / "bin/mpirun"), "-n", "3", str(program), "-D", "WHERE=2"], stdin=source, capture_output=True,
-                              text=True, timeout=LIMIT, env=clean())
+        done = patience.run([str(BUILD / "bin/mpirun"), "-n", "3", str(program), "-D", "WHERE=2"], LIMIT, stdin=source, env=clean())
         expect(done.stdout == f"{200010000 - 6}\n", "a file is read from where it stands", done)
 
 
@@ -1113,8 +1113,7 @@ def test_document():
     for block in re.findall(r"```\n(\$ .*?)```", (ROOT / "docs/reference/flow-tool.md").read_text(), re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, wanted = part.partition("\n")
-            done = subprocess.run(["sh", "-c", f"{command} 2>&1"], capture_output=True, text=True, timeout=LIMIT, cwd=folder,
-                                  env={**clean(), "PATH": path})
+            done = patience.run(["sh", "-c", f"{command} 2>&1"], LIMIT, cwd=folder, env={**clean(), "PATH": path})
             expect(done.stdout == wanted, f"$ {command}\nshould say\n{wanted}but says\n{done.stdout}")
             commands += 1
     expect(commands >= 10, "there are commands")

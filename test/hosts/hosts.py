@@ -34,6 +34,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
+import patience  # noqa: E402
 import proxy  # noqa: E402
 from harness import ROOT, Skip  # noqa: E402
 
@@ -471,9 +472,9 @@ class Hosts:
 
     def signal_until(self, host, number, states, seconds=10):
         """Again until all have got the signal and are in one of these states: some were just being forked."""
-        end, sent = time.monotonic() + seconds, set()
+        began, sent = time.monotonic(), set()
         while waiting := [pid for pid in self.all_processes(host) if pid not in sent or process_state(pid) not in states]:
-            if time.monotonic() > end:
+            if patience.left(began, seconds) < 0:
                 raise AssertionError(f"{host}: signal {number} did not do it for {[command_line(pid) for pid in waiting]}")
             for pid in waiting:
                 send(pid, number)

@@ -46,6 +46,8 @@ static void channels(const char *what, csp_chan *c)
         csp_read(NULL, &value);
     else if (strcmp(what, "write-null") == 0)
         csp_write(NULL, &value);
+    else if (strcmp(what, "poison-null") == 0)
+        csp_poison((csp_out *)NULL);
     else if (strcmp(what, "write-in") == 0)
         csp_write((void *)in, &value);
     else if (strcmp(what, "read-out") == 0)

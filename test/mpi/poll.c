@@ -10,7 +10,7 @@
 
 #define WORLD MPI_COMM_WORLD
 
-enum { TAG = 1, PENDING = 2, THERE = 3, PARTS = 2, WORDS = 4, PATIENCE = 10 };
+enum { TAG = 1, PENDING = 2, THERE = 3, PARTS = 2, WORDS = 4, PATIENCE = 60 };
 
 // What the calls work on.
 typedef struct things {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "csp/chan.h"
@@ -340,7 +341,7 @@ static void test_very_many(void)
         fibers[i].state = MLT_FIBER_PARKED;
         fibers[i].wait = mlt_csp_wait_for(&many_waits[i], "csp_read", MLT_CSP_READ, &many[i], 0);
     }
-    uint64_t start = mlt_os_now_ns();
+    clock_t start = clock(); // of the processor: a busy machine takes no more
     mlt_csp_hang_patience_ns = 0;
     expect_part("no patience", "  and 200,001 processes that wait, and were not looked at\n", true);
     mlt_csp_hang_patience_ns = UINT64_MAX;
@@ -350,8 +351,8 @@ static void test_very_many(void)
                 "  the cycle of 200,000 processes:\n"
                 "    process 1 waits to read channel 1, which process 200000 writes\n",
                 true);
-    double seconds = (double)(mlt_os_now_ns() - start) / 1e9;
-    printf("%d processes in %.3f s, %zu bytes\n", MANY, seconds, strlen(text));
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    printf("%d processes in %.3f s of a processor, %zu bytes\n", MANY, seconds, strlen(text));
     if (seconds > 30)
         failures++;
     free(many);

@@ -400,7 +400,7 @@ static void test_stopped(void)
     want(0, 0, 1);
     quiet_for(MLT_DIAL_MS + 150); // connected, but nobody answers
     CHECK(failed_count == 0 && link_count == 0);
-    for (uint64_t end = mlt_os_now_ns() + UINT64_C(5) * SECOND;
+    for (uint64_t end = mlt_os_now_ns() + UINT64_C(60) * SECOND;
          (!good || !link_count) && mlt_os_now_ns() < end;) {
         while (mlt_listen_step(l, mlt_os_now_ns(), &peer) == MLT_OK)
             good++;
@@ -618,7 +618,6 @@ int main(void)
 {
     need_crypt();
     tell_more = tell_why;
-    alarm(55);
     test_crossing_processes();
     loop = mlt_loop_new();
     test_pairs(false);
