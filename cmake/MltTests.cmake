@@ -78,7 +78,7 @@ set(MLT_FUZZ_VARIANTS 20000 CACHE STRING "Variants of the seeds that a fuzz test
 
 # What mpirun's parsers call and test/fuzz/launcher.c takes over.
 set(MLT_FUZZ_WRAPPED exit free fopen fclose getline __getdelim open mkdir
-    mlt_quit mlt_say mlt_say_raw mlt_take mlt_take_more)
+    mlt_quit mlt_say mlt_say_raw mlt_xcalloc mlt_xrealloc)
 
 # What all of them share, compiled once.
 add_library(mlt_fuzz_shared OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/test/fuzz/fuzz.c)

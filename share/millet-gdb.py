@@ -47,7 +47,7 @@ KINDS = {
     "MLT_WAIT_PROBE": "for a message from {peer} to look at",
     "MLT_WAIT_ALL": "for all of {n} operations",
     "MLT_WAIT_ANY": "for one of {n} operations",
-    "MLT_WAIT_BARRIER": "for the other ranks",
+    "MLT_WAIT_COLLECTIVE": "for the other ranks",
     "MLT_WAIT_OTHER": "for something inside the library",
     "MLT_WAIT_TIME": "for time to pass",
     "MLT_WAIT_FD": "for a descriptor",
@@ -72,7 +72,7 @@ CSP_KINDS = {
 MESSAGES = ("MLT_WAIT_RECV", "MLT_WAIT_SEND", "MLT_WAIT_PROBE")
 # By which ranks are grouped, beside call and kind: the fields that a kind of wait has (src/fiber/wait.h).
 KEYS = {kind: ("context", "tag", "bytes") for kind in MESSAGES}
-KEYS.update({"MLT_WAIT_ALL": ("n",), "MLT_WAIT_ANY": ("n",), "MLT_WAIT_BARRIER": ("context", "number")})
+KEYS.update({"MLT_WAIT_ALL": ("n",), "MLT_WAIT_ANY": ("n",), "MLT_WAIT_COLLECTIVE": ("context", "number")})
 ANYONE, ANY_TAG = -1, -2
 
 # What mlt_arch_switch leaves at the saved stack pointer (src/arch/*/switch.S): words to registers, and

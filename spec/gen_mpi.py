@@ -1002,10 +1002,10 @@ def lightly_traced(f, twin, names):
     if f.body in TRACED:
         return f"    return mlt_traced_{f.body}({', '.join(names)});\n"
     lines = ["    mlt_trace_call call = {.peer = -1, .tag = -1, .begin = mlt_arch_cycles()};\n", traced(f, twin, "call"),
-             "    mlt_mpi_trace_opens(me, &call);\n", f"    int code = {body_call(f, twin, names, names)};\n", counted(f)]
+             "    mlt_mpi_trace_call_begins(me, &call);\n", f"    int code = {body_call(f, twin, names, names)};\n", counted(f)]
     if not LEAVE_REQUEST.match(f.name):
         lines.append("    if (MLT_UNLIKELY(me->worker->unsent))\n        mlt_p2p_let_go(me->worker);\n")
-    lines.append(f"    if (MLT_LIKELY(me->worker->watched))\n        mlt_mpi_trace_called(me, {f.fn}, &call);\n    return code;\n")
+    lines.append(f"    if (MLT_LIKELY(me->worker->watched))\n        mlt_mpi_trace_call_ends(me, {f.fn}, &call);\n    return code;\n")
     return "".join(lines)
 
 
@@ -1043,7 +1043,7 @@ def detour(f, twin):
              if light else "")
     return (f"static MLT_COLD int {whole}({', '.join(params)})\n{{\n"
             f"    mlt_detour detour = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
-            f"    mlt_mpi_trace_opens(me, &detour.call);\n"
+            f"    mlt_mpi_trace_call_begins(me, &detour.call);\n"
             f"{before}{checked(f)}{body};\n{after}{noted}    mlt_detour_end(me, {f.fn}, &detour);\n"
             f"    return {answer(f, twin)};\n}}\n\n{light}")
 

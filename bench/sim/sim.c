@@ -111,7 +111,7 @@ static void measure_on(const char *name, mlt_goal_program *program, int repeats,
     for (int i = 0; i < repeats; i++) {
         mlt_sim_result *result;
         char why[512];
-        if (mlt_goal_simulate(program, &options, &result, why, sizeof why) != MLT_OK) {
+        if (mlt_sim_simulate(program, &options, &result, why, sizeof why) != MLT_OK) {
             fprintf(stderr, "sim: %s\n", why);
             exit(1);
         }

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
         return 2;
     }
     put_facts(each * WORKERS, each);
-    buffer *b = mlt_take(1, sizeof *b);
+    buffer *b = mlt_xcalloc(1, sizeof *b);
     for (; b->worker < WORKERS; b->worker++)
         put_worker(b, each, each * WORKERS, steps);
     free(b);

@@ -29,7 +29,7 @@ static inline size_t mlt_array_room(size_t room, size_t wanted)
         size_t mlt_wanted = (wanted);                                                              \
         if (MLT_UNLIKELY(mlt_wanted > (size_t)(room))) {                                           \
             size_t mlt_next = mlt_array_room((room), mlt_wanted);                                  \
-            (items) = mlt_take_more((items), mlt_next, sizeof *(items));                           \
+            (items) = mlt_xrealloc((items), mlt_next, sizeof *(items));                            \
             (room) = (__typeof__(room))mlt_next;                                                   \
             if ((size_t)(room) != mlt_next)                                                        \
                 mlt_no_room("%zu times %zu bytes", mlt_next, sizeof *(items));                     \

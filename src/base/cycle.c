@@ -21,8 +21,8 @@ mlt_digraph mlt_digraph_of(uint32_t nodes, const mlt_edge *edges, uint32_t count
 {
     bool back = direction == MLT_BACKWARDS;
     // first[n + 1] is where the next edge of n goes; in the end, where those of n + 1 begin.
-    mlt_digraph g = {nodes, mlt_take(nodes + (size_t)2, sizeof *g.first),
-                     mlt_take(count, sizeof *g.to)};
+    mlt_digraph g = {nodes, mlt_xcalloc(nodes + (size_t)2, sizeof *g.first),
+                     mlt_xcalloc(count, sizeof *g.to)};
     for (uint32_t i = 0; i < count; i++)
         g.first[(back ? edges[i].to : edges[i].from) + (size_t)2]++;
     for (size_t n = 2; n <= nodes; n++)
@@ -129,7 +129,7 @@ static uint32_t walk_in_breadth(walk *w, uint32_t start, uint32_t *cycle, uint32
 // Looks for a shorter cycle than this one of n nodes; returns how many nodes it has then.
 static uint32_t shorten(walk *w, uint32_t *cycle, uint32_t n)
 {
-    uint32_t *starts = mlt_take(n, sizeof *starts), count = n;
+    uint32_t *starts = mlt_xcalloc(n, sizeof *starts), count = n;
     uint32_t step = n > TRIES ? n / TRIES : 1;
     memcpy(starts, cycle, n * sizeof *cycle);
     for (uint32_t i = 0; i < count && w->budget > w->graph->nodes; i += step) {
@@ -159,7 +159,7 @@ static uint32_t *search(walk *w, mlt_cycle_kind kind, uint32_t *length)
     if (depth == 0)
         return NULL;
     uint32_t n = depth - from;
-    uint32_t *found = mlt_take(n, sizeof *found), *cycle = mlt_take(n, sizeof *cycle);
+    uint32_t *found = mlt_xcalloc(n, sizeof *found), *cycle = mlt_xcalloc(n, sizeof *cycle);
     memcpy(found, w->stack + from, n * sizeof *found);
     *length = kind == MLT_CYCLE_SHORT ? shorten(w, found, n) : n;
     copy_turned(cycle, found, *length);
@@ -173,9 +173,9 @@ uint32_t *mlt_cycle_find(const mlt_digraph *graph, const bool *out, mlt_cycle_ki
     size_t n = graph->nodes;
     walk w = {.graph = graph,
               .out = out,
-              .colour = mlt_take(n, sizeof *w.colour),
-              .stack = mlt_take(n, sizeof *w.stack),
-              .edge = mlt_take(n, sizeof *w.edge),
+              .colour = mlt_xcalloc(n, sizeof *w.colour),
+              .stack = mlt_xcalloc(n, sizeof *w.stack),
+              .edge = mlt_xcalloc(n, sizeof *w.edge),
               .budget = budget_edges + 2 * (uint64_t)n};
     *length = 0;
     uint32_t *cycle = search(&w, kind, length);

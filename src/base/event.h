@@ -10,29 +10,29 @@
 struct mlt_fiber;
 
 typedef enum mlt_event_kind {
-    MLT_EVENT_SENT,         // a message left: peer is a world rank, how an mlt_distance (wire.h)
-    MLT_EVENT_POSTED,       // a receive found no message and waits for one
-    MLT_EVENT_RECEIVED,     // a receive and its message met
-    MLT_EVENT_UNEXPECTED,   // a message came for which no receive waits
-    MLT_EVENT_LARGE,        // the data of a large message are fetched: how is an mlt_event_large
-    MLT_EVENT_PARKS,        // the rank waits: how is an mlt_wait_kind (fiber/wait.h)
-    MLT_EVENT_GOES_ON,      // ... and goes on; waited_ns: for how long
-    MLT_EVENT_PLANNED,      // the worker planned a collective operation, of `ranks`: how is an
-                            // mlt_collective, algorithm its place in mlt_coll_algs, -1 if it has
-                            // none there
-    MLT_EVENT_ONE_SIDED,    // an operation on a window: peer is a world rank, how an mlt_distance,
-                            // rma_op what it does (MLT_CTL_PUTS and the like, boot/ctl.h)
-    MLT_EVENT_PART_SEND,    // a partitioned message was started: how is an mlt_distance, and
-    MLT_EVENT_PART_RECEIVE, // how many partitions it has
-    MLT_EVENT_WOKEN,        // the rank, or a process of it, can go on: woken, by
-    MLT_EVENT_SLEPT,        // the worker had nothing to do and slept: since
-    MLT_EVENT_IDLE,         // none of its fibers could run, whether it slept or looked: since
-    MLT_EVENT_POISONED,     // a channel was: csp_process, thing
-    MLT_EVENT_CANCELLED,    // a message that left was: since is when it had left
-    MLT_EVENT_NAMED,        // a channel, queue or port of which more will be told: thing, name,
-                            // held: values that it has room for
-    MLT_EVENT_DEPTH,        // a queue of a flow program: thing, held
-    MLT_EVENT_LIVED,        // a module of a flow program ends: csp_process, since it began
+    MLT_EVENT_SENT,       // a message left: peer is a world rank, how an mlt_distance (wire.h)
+    MLT_EVENT_POSTED,     // a receive found no message and waits for one
+    MLT_EVENT_RECEIVED,   // a receive and its message met
+    MLT_EVENT_UNEXPECTED, // a message came for which no receive waits
+    MLT_EVENT_LARGE,      // the data of a large message are fetched: how is an mlt_event_large
+    MLT_EVENT_PARKS,      // the rank waits: how is an mlt_wait_kind (fiber/wait.h)
+    MLT_EVENT_GOES_ON,    // ... and goes on; waited_ns: for how long
+    MLT_EVENT_PLANNED,    // the worker planned a collective operation, of `ranks`: how is an
+                          // mlt_collective, algorithm its place in mlt_coll_algs, -1 if it has
+                          // none there
+    MLT_EVENT_ONE_SIDED,  // an operation on a window: peer is a world rank, how an mlt_distance,
+                          // rma_op what it does (MLT_CTL_PUTS and the like, boot/ctl.h)
+    MLT_EVENT_PARTITIONED_SEND, // a partitioned message was started: how is an mlt_distance, and
+    MLT_EVENT_PART_RECEIVE,     // how many partitions it has
+    MLT_EVENT_WOKEN,            // the rank, or a process of it, can go on: woken, by
+    MLT_EVENT_SLEPT,            // the worker had nothing to do and slept: since
+    MLT_EVENT_IDLE,             // none of its fibers could run, whether it slept or looked: since
+    MLT_EVENT_POISONED,         // a channel was: csp_process, thing
+    MLT_EVENT_CANCELLED,        // a message that left was: since is when it had left
+    MLT_EVENT_NAMED,            // a channel, queue or port of which more will be told: thing, name,
+                                // held: values that it has room for
+    MLT_EVENT_DEPTH,            // a queue of a flow program: thing, held
+    MLT_EVENT_LIVED,            // a module of a flow program ends: csp_process, since it began
     MLT_EVENTS,
 } mlt_event_kind;
 

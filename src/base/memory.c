@@ -20,12 +20,12 @@ static void *there(void *memory, size_t count, size_t size)
     return memory;
 }
 
-void *mlt_take(size_t count, size_t size)
+void *mlt_xcalloc(size_t count, size_t size)
 {
     return there(calloc(count ? count : 1, size ? size : 1), count, size);
 }
 
-void *mlt_take_more(void *array, size_t count, size_t size)
+void *mlt_xrealloc(void *array, size_t count, size_t size)
 {
     return there(reallocarray(array, count ? count : 1, size ? size : 1), count, size);
 }

@@ -8,10 +8,10 @@
 #include "base/status.h"
 
 // `count` elements of `size` bytes, zeroed. Never NULL, even if nothing is asked for.
-void *mlt_take(size_t count, size_t size) MLT_MUST_CHECK;
+void *mlt_xcalloc(size_t count, size_t size) MLT_MUST_CHECK;
 
 // The array with room for so many elements; those that are new are not zeroed.
-void *mlt_take_more(void *array, size_t count, size_t size) MLT_MUST_CHECK;
+void *mlt_xrealloc(void *array, size_t count, size_t size) MLT_MUST_CHECK;
 
 // The one way to say that memory is out: "memory is exhausted: no room for <what>". The text for
 // callers that report an error in their own way, and the end of the process.

@@ -45,7 +45,7 @@ static void grow(mlt_table *table)
 {
     mlt_table old = *table;
     table->size = old.size ? 2 * old.size : FIRST;
-    table->slots = mlt_take(table->size, sizeof *table->slots);
+    table->slots = mlt_xcalloc(table->size, sizeof *table->slots);
     for (size_t i = 0; i < old.size; i++)
         if (old.slots[i].used)
             put(table, old.slots[i].hash, old.slots[i].word);
@@ -106,7 +106,7 @@ static void grow_names(mlt_name_table *names)
 {
     mlt_name_table old = *names;
     names->size = old.size ? 4 * old.size : FIRST;
-    names->rows = mlt_take(names->size, sizeof *names->rows);
+    names->rows = mlt_xcalloc(names->size, sizeof *names->rows);
     for (size_t i = 0; i < old.size; i++)
         if (old.rows[i].name)
             *row_of(names, old.rows[i].name) = old.rows[i];

@@ -27,7 +27,7 @@ static inline uint64_t mlt_board_key(uint32_t first_rank, uint32_t context)
 }
 
 // Its slot; NULL: it has none, and, if it is `new`, all are taken.
-mlt_job_slot *mlt_board_slot(mlt_job_board *board, uint64_t key, bool new);
+mlt_board_entry *mlt_board_slot(mlt_job_board *board, uint64_t key, bool new);
 
 // The word of a slot; 0: there is none. Acquire.
 uint64_t mlt_board_word(mlt_job_board *board, uint64_t key);

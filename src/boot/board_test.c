@@ -27,7 +27,7 @@ static void test_full(mlt_job_board *board)
     uint32_t made = 0;
     while (mlt_board_write(board, mlt_board_key(made, 800), made + 1))
         made++;
-    CHECK(made == MLT_JOB_SLOTS - 5);
+    CHECK(made == MLT_JOB_BOARD_ENTRIES - 5);
     for (uint32_t i = 0; i < made; i++)
         CHECK(mlt_board_word(board, mlt_board_key(i, 800)) == i + 1);
     CHECK(mlt_board_write(board, MLT_BOARD_FULL, 1) && mlt_board_word(board, MLT_BOARD_FULL) == 1);

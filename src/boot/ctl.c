@@ -26,7 +26,7 @@ static const mlt_boot_grain one_rank = {1, 1};
 
 static long number_of(const char *name)
 {
-    return mlt_launcher_number(name);
+    return mlt_launcher_env_number(name);
 }
 
 // A number of the environment, 1 if it is none: MPI_Init, which reads all settings, says so.
@@ -193,7 +193,7 @@ static void join_own_agent(mlt_boot *boot, mlt_boot_grain grain)
 {
     static mlt_launcher launcher;
     static char why[512];
-    if (!mlt_launcher_single(&launcher))
+    if (!mlt_launcher_singleton(&launcher))
         return;
     if (launcher.protocol->open(&launcher, why, sizeof why) == MLT_OK &&
         mlt_adoption_join(&launcher, grain.workers, grain.ranks, why, sizeof why) == MLT_OK)
@@ -214,7 +214,7 @@ void mlt_boot_wait_for_debugger(void)
         return; // joining says what is wrong, if it is a rank at all
     mlt_ctl held = {.type = MLT_CTL_HELD, .rank = MLT_CTL_NO_RANK};
     if (mlt_ctl_send((int)ctl, &held, NULL) == MLT_OK)
-        mlt_job_await_gate(job);
+        mlt_job_debug_gate_wait(job);
     mlt_job_close(job);
 }
 

@@ -161,9 +161,9 @@ typedef enum mlt_ctl_inner {
 
 // What ranks did besides sending messages: one-sided operations, and partitioned messages. Arrays of
 // distances as below.
-enum { MLT_CTL_PUTS, MLT_CTL_GETS, MLT_CTL_ACCUMULATES, MLT_CTL_VERBS };
+enum { MLT_CTL_PUTS, MLT_CTL_GETS, MLT_CTL_ACCUMULATES, MLT_CTL_OPS };
 typedef struct mlt_ctl_moves {
-    uint64_t ops[MLT_CTL_VERBS]; // operations by what they do
+    uint64_t ops[MLT_CTL_OPS]; // operations by what they do
     uint64_t one_sided[MLT_CTL_DISTANCES], one_sided_bytes[MLT_CTL_DISTANCES];
     uint64_t partitioned[MLT_CTL_DISTANCES], partitioned_bytes[MLT_CTL_DISTANCES]; // sends
     uint64_t partitions;                                                           // of them

@@ -102,12 +102,12 @@ static void test_ring(void)
     w->state = MLT_WORKER_LISTENS;
     w->wakes_itself = 1;
     v->state = MLT_WORKER_ASLEEP;
-    CHECK(!mlt_job_look_at(job).quiet);
+    CHECK(!mlt_job_observe(job).quiet);
     mlt_job_wake(w);
     CHECK(rings(a, -1) && w->state == MLT_WORKER_AWAKE);
     mlt_os_doorbell_drain(a);
     w->state = MLT_WORKER_LISTENS;
-    mlt_job_ask(job);
+    mlt_job_ask_waits(job);
     CHECK(rings(a, -1) && w->state == MLT_WORKER_AWAKE);
     mlt_os_doorbell_drain(a);
     // One that was to ring is held up: the next one rings.

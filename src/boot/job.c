@@ -73,13 +73,13 @@ static void lay_out(mlt_job *job)
     job->procs_at = sizeof(mlt_job);
     job->places_at = job_round_up(job->procs_at + job->procs * (uint64_t)sizeof(mlt_job_proc), 16);
     job->workers_at =
-        job_round_up(job->places_at + job->workers * (uint64_t)sizeof(mlt_job_place), page);
+        job_round_up(job->places_at + job->workers * (uint64_t)sizeof(mlt_job_location), page);
     job->news_at = job->workers_at + workers * sizeof(mlt_job_worker);
     job->rings_at = job_round_up(job->news_at + workers * job->news_words * 8, page);
     job->pools_at = job_round_up(job->rings_at + workers * workers * job->ring_bytes, page);
-    job->claims_at = job_round_up(job->pools_at + workers * job->pool_bytes, page);
-    uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CALLSIG_WORDS;
-    job->said_at = job->claims_at + words * sizeof(uint64_t);
+    job->callsigs_at = job_round_up(job->pools_at + workers * job->pool_bytes, page);
+    uint64_t words = (uint64_t)MLT_JOB_CALLSIGS * MLT_JOB_CALLSIG_WORDS;
+    job->said_at = job->callsigs_at + words * sizeof(uint64_t);
     job->board_at = job->said_at + MLT_LINE;
     job->recorders_at = job_round_up(job->board_at + sizeof(mlt_job_board), page);
     job->bytes = job_round_up(
@@ -164,11 +164,11 @@ static bool fill_in(const mlt_job_plan *plan, mlt_job *job)
         proc->host = host_of(plan, p);
         mlt_assert(proc->host < job->hosts);
         for (uint32_t w = 0; w < proc->workers; w++, worker++) {
-            mlt_job_place *place = mlt_job_place_at(job, worker);
-            *place = (mlt_job_place){.first_rank = rank,
-                                     .ranks = plan->ranks_a_worker[p] + (w < larger(plan, p)),
-                                     .proc = p,
-                                     .local = locals[proc->host]++};
+            mlt_job_location *place = mlt_job_location_at(job, worker);
+            *place = (mlt_job_location){.first_rank = rank,
+                                        .ranks = plan->ranks_a_worker[p] + (w < larger(plan, p)),
+                                        .proc = p,
+                                        .local = locals[proc->host]++};
             if (proc->host == job->host)
                 atomic_init(&mlt_job_worker_at(job, worker)->state, MLT_WORKER_UNBORN);
             rank += place->ranks;
@@ -324,7 +324,7 @@ void mlt_job_wake(mlt_job_worker *worker)
                                                   memory_order_relaxed, memory_order_relaxed);
 }
 
-void mlt_job_ask(mlt_job *job)
+void mlt_job_ask_waits(mlt_job *job)
 {
     for (uint32_t w = 0; w < job->local_workers; w++) {
         mlt_job_worker *worker = mlt_job_local_at(job, w);
@@ -333,19 +333,19 @@ void mlt_job_ask(mlt_job *job)
     }
 }
 
-uint32_t mlt_job_want_change(mlt_job *job, const char *file)
+uint32_t mlt_job_want_rules(mlt_job *job, const char *file)
 {
     mlt_job_board *board = mlt_job_board_at(job);
     // relaxed: mpirun alone writes it. A rank may have written nonsense, which only its job sees.
     uint32_t number = atomic_load_explicit(&board->rules_wanted, memory_order_relaxed) + 1;
-    snprintf(board->rule_files[number % MLT_JOB_FILES], MLT_JOB_FILE, "%s", file);
+    snprintf(board->rule_files[number % MLT_JOB_RULE_FILES], MLT_JOB_RULES_PATH, "%s", file);
     // release: the file's name is complete; pairs with mlt_outside_look.
     atomic_store_explicit(&board->rules_wanted, number, memory_order_release);
-    mlt_job_ask(job); // so that they look; wait records that nobody waits for are dropped
+    mlt_job_ask_waits(job); // so that they look; wait records that nobody waits for are dropped
     return number;
 }
 
-void mlt_job_await_gate(mlt_job *job)
+void mlt_job_debug_gate_wait(mlt_job *job)
 {
     mlt_job_board *board = mlt_job_board_at(job);
     // relaxed: the word is all there is to know.
@@ -353,11 +353,11 @@ void mlt_job_await_gate(mlt_job *job)
         mlt_os_futex_wait(&board->debug_gate, 0, -1);
 }
 
-void mlt_job_open_gate(mlt_job *job)
+void mlt_job_debug_gate_open(mlt_job *job)
 {
     mlt_job_board *board = mlt_job_board_at(job);
     atomic_store_explicit(&board->debug_gate, 1,
-                          memory_order_relaxed); // pairs with mlt_job_await_gate
+                          memory_order_relaxed); // pairs with mlt_job_debug_gate_wait
     mlt_os_futex_wake(&board->debug_gate, INT32_MAX);
 }
 
@@ -367,7 +367,7 @@ void mlt_job_want_trace(mlt_job *job, bool on)
     // relaxed: mpirun alone writes it, and the word is all there is to know.
     uint32_t before = atomic_load_explicit(&board->trace, memory_order_relaxed);
     atomic_store_explicit(&board->trace, (before | 1) + 1 + on, memory_order_relaxed);
-    mlt_job_ask(job);
+    mlt_job_ask_waits(job);
 }
 
 void mlt_job_link_came(mlt_job *job, uint32_t proc)
@@ -388,9 +388,9 @@ static bool is_asleep(uint32_t state)
     return state == MLT_WORKER_ASLEEP || state == MLT_WORKER_LISTENS;
 }
 
-mlt_job_look mlt_job_look_at(mlt_job *job)
+mlt_job_observation mlt_job_observe(mlt_job *job)
 {
-    mlt_job_look look = {.quiet = false};
+    mlt_job_observation look = {.quiet = false};
     for (uint32_t w = 0; w < job->local_workers; w++) {
         mlt_job_worker *worker = mlt_job_local_at(job, w);
         // The epoch is read on both sides: if it stood still, then the worker slept in that very

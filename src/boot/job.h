@@ -5,7 +5,7 @@
 // nothing is left behind after any crash. A program that was started alone makes one for itself. It
 // holds only offsets and fixed-width fields; every process maps it at an address of its own.
 //
-//     mlt_job | mlt_job_proc[] | mlt_job_place[] | mlt_job_worker[] | news bitmaps | rings
+//     mlt_job | mlt_job_proc[] | mlt_job_location[] | mlt_job_worker[] | news bitmaps | rings
 //             | chunk pools | claims | said | board | recorders
 //
 // A job over several hosts has a segment on each. Processes, workers and ranks have the same numbers
@@ -42,7 +42,7 @@ enum {
     MLT_JOB_MAX_ALL_WORKERS = 1 << 20, // of all hosts
     MLT_SLOT_BYTES = 64,
     MLT_JOB_CPUS = 896, // processors beyond these are no worker's own
-    MLT_JOB_CLAIMS = 1 << 16,
+    MLT_JOB_CALLSIGS = 1 << 16,
     MLT_JOB_CALLSIG_WORDS = 4,
     MLT_LINE = 128, // two lines: processors that fetch pairs of lines must not couple neighbours
 };
@@ -59,7 +59,7 @@ typedef struct mlt_job {
     uint32_t readable; // 1: the processes may read each other's memory, as far as it can tell
     uint64_t bytes;    // of the whole segment
     // Offsets.
-    uint64_t procs_at, places_at, workers_at, news_at, rings_at, pools_at, claims_at;
+    uint64_t procs_at, places_at, workers_at, news_at, rings_at, pools_at, callsigs_at;
     uint64_t said_at, board_at, recorders_at;
     uint32_t news_words;             // 64-bit words in one worker's news bitmap
     uint32_t ring_slots, ring_data;  // slots (power of two) and data bytes (power of two) of a ring
@@ -87,13 +87,13 @@ typedef struct mlt_job_proc {
 } mlt_job_proc;
 
 // A worker, on whichever host.
-typedef struct mlt_job_place {
+typedef struct mlt_job_location {
     uint32_t first_rank, ranks;
     uint32_t proc;
     uint32_t local; // its number among the workers of its host
-} mlt_job_place;
+} mlt_job_location;
 
-typedef enum mlt_job_worker_sleep {
+typedef enum mlt_job_worker_state {
     MLT_WORKER_AWAKE,
     MLT_WORKER_ASLEEP,     // every rank of it is parked in MPI or has ended; waits on the futex
     MLT_WORKER_ENDED,      // every rank of it has ended
@@ -101,7 +101,7 @@ typedef enum mlt_job_worker_sleep {
     MLT_WORKER_LISTENS, // as ASLEEP, but it waits for descriptors: its doorbell wakes it (doorbell.h)
     MLT_WORKER_ROUSED, // was ASLEEP; somebody is about to wake its futex
     MLT_WORKER_RUNG,   // was LISTENS; somebody is about to ring its doorbell
-} mlt_job_worker_sleep;
+} mlt_job_worker_state;
 
 // The word `state` of a worker is its state, and above it the number of the nap, one more at each:
 // a waker that comes late cannot take a later nap for its own. ENDED and UNBORN have no nap number: they
@@ -121,7 +121,7 @@ typedef struct mlt_job_worker {
     _Atomic uint32_t epoch;
     _Atomic uint64_t sent, received;
     _Atomic uint32_t blocked; // ranks parked in MPI
-    // mpirun asks for a hang report by raising the first and waking the worker (mlt_job_ask). The
+    // mpirun asks for a hang report by raising the first and waking the worker (mlt_job_ask_waits). The
     // other is the request that was answered last.
     _Atomic uint32_t report_wanted, reported;
     // 1: something that is no message may wake it: a thread of its rank outside of MPI, which may call,
@@ -178,14 +178,14 @@ static inline mlt_job_proc *mlt_job_proc_at(mlt_job *job, uint32_t i)
     return (mlt_job_proc *)((char *)job + job->procs_at) + i;
 }
 
-static inline mlt_job_place *mlt_job_place_at(mlt_job *job, uint32_t worker)
+static inline mlt_job_location *mlt_job_location_at(mlt_job *job, uint32_t worker)
 {
-    return (mlt_job_place *)((char *)job + job->places_at) + worker;
+    return (mlt_job_location *)((char *)job + job->places_at) + worker;
 }
 
 static inline uint32_t mlt_job_host_of(mlt_job *job, uint32_t worker)
 {
-    return mlt_job_proc_at(job, mlt_job_place_at(job, worker)->proc)->host;
+    return mlt_job_proc_at(job, mlt_job_location_at(job, worker)->proc)->host;
 }
 
 // True if the worker is on this host.
@@ -203,7 +203,7 @@ static inline mlt_job_worker *mlt_job_local_at(mlt_job *job, uint32_t local)
 // Of this host only.
 static inline mlt_job_worker *mlt_job_worker_at(mlt_job *job, uint32_t worker)
 {
-    return mlt_job_local_at(job, mlt_job_place_at(job, worker)->local);
+    return mlt_job_local_at(job, mlt_job_location_at(job, worker)->local);
 }
 
 // The bitmap of worker `local`. Bit i: worker i of this host has put something into its ring to it.
@@ -214,7 +214,7 @@ static inline _Atomic uint64_t *mlt_job_news_at(mlt_job *job, uint32_t local)
 
 static inline _Atomic uint64_t *mlt_job_callsig_at(mlt_job *job, uint16_t code)
 {
-    return (_Atomic uint64_t *)((char *)job + job->claims_at) +
+    return (_Atomic uint64_t *)((char *)job + job->callsigs_at) +
            (size_t)code * MLT_JOB_CALLSIG_WORDS;
 }
 
@@ -226,13 +226,13 @@ static inline _Atomic uint64_t *mlt_job_said(mlt_job *job)
 
 // Changes of paths from outside (mpi/coll/outside.h). mpirun writes the number and the file of the
 // last change, and asks the workers to look; ranks write when their communicators take it.
-enum { MLT_JOB_FILE = 4096, MLT_JOB_FILES = 4, MLT_JOB_SLOTS = 1024 };
+enum { MLT_JOB_RULES_PATH = 4096, MLT_JOB_RULE_FILES = 4, MLT_JOB_BOARD_ENTRIES = 1024 };
 
-typedef struct mlt_job_slot {
+typedef struct mlt_board_entry {
     _Atomic uint64_t key; // mlt_board_key, or MLT_BOARD_KNOWN and the like (board.h); 0: free
     // Of a communicator: the change, and in the lower half a call: the first after it takes it.
     _Atomic uint64_t word;
-} mlt_job_slot;
+} mlt_board_entry;
 
 typedef struct mlt_job_board {
     _Alignas(MLT_LINE) _Atomic uint32_t rules_wanted; // the last change; 0: none so far
@@ -241,8 +241,8 @@ typedef struct mlt_job_board {
     // 0: processes that wait for a debugger (MILLET_HELD) stay; 1: they go on.
     _Atomic uint32_t debug_gate;
     // Of the last changes, by number; "": the job's own rules.
-    char rule_files[MLT_JOB_FILES][MLT_JOB_FILE];
-    mlt_job_slot slots[MLT_JOB_SLOTS];
+    char rule_files[MLT_JOB_RULE_FILES][MLT_JOB_RULES_PATH];
+    mlt_board_entry slots[MLT_JOB_BOARD_ENTRIES];
 } mlt_job_board;
 
 static inline mlt_job_board *mlt_job_board_at(mlt_job *job)
@@ -251,21 +251,21 @@ static inline mlt_job_board *mlt_job_board_at(mlt_job *job)
 }
 
 // mpirun: the job's ranks shall take the rules of that file. Returns the number of the change. The
-// file's name is shorter than MLT_JOB_FILE.
-uint32_t mlt_job_want_change(mlt_job *job, const char *file);
+// file's name is shorter than MLT_JOB_RULES_PATH.
+uint32_t mlt_job_want_rules(mlt_job *job, const char *file);
 
 // A process that a debugger wants to see waits at the gate until mpirun opens it.
-void mlt_job_await_gate(mlt_job *job);
-void mlt_job_open_gate(mlt_job *job);
+void mlt_job_debug_gate_wait(mlt_job *job);
+void mlt_job_debug_gate_open(mlt_job *job);
 
 // mpirun: workers that have a trace shall write it from now on, or pause (mlt_mpi_trace_look).
 void mlt_job_want_trace(mlt_job *job, bool on);
 
 // What the worker does. A load that is stronger than relaxed is the caller's fence.
-static inline mlt_job_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker)
+static inline mlt_job_worker_state mlt_job_state_of(const mlt_job_worker *worker)
 {
     uint32_t word = atomic_load_explicit(&worker->state, memory_order_relaxed);
-    return (mlt_job_worker_sleep)(word & MLT_NAP_STATE);
+    return (mlt_job_worker_state)(word & MLT_NAP_STATE);
 }
 
 // Wakes a sleeping worker; cheap if it is awake. May be called by anyone in the job. If another
@@ -273,20 +273,20 @@ static inline mlt_job_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker
 void mlt_job_wake(mlt_job_worker *worker);
 
 // mpirun: asks every worker of this host for its wait records (they come as MLT_CTL_WAITS).
-void mlt_job_ask(mlt_job *job);
+void mlt_job_ask_waits(mlt_job *job);
 
 // mpirun: a connection waits in the control channel of that process of this host.
 void mlt_job_link_came(mlt_job *job, uint32_t proc);
 
-typedef struct mlt_job_look {
+typedef struct mlt_job_observation {
     bool quiet;         // every worker has ended, or is asleep and does not wake itself
     uint32_t asleep;    // workers that are asleep; none: nothing is wrong
     uint64_t epochs;    // sum of epochs
     uint64_t in_flight; // sent minus received
     uint32_t ended;     // workers that have ended; what was sent to them stays in flight for ever
-} mlt_job_look;
+} mlt_job_observation;
 
 // mpirun: one look at all workers of this host. The looks at all hosts are added up. Two equal quiet
 // ones with somebody asleep and nothing in flight prove a deadlock, if the second begins after the
 // first has ended on all hosts.
-mlt_job_look mlt_job_look_at(mlt_job *job);
+mlt_job_observation mlt_job_observe(mlt_job *job);

@@ -68,12 +68,12 @@ static void check_layout(uint32_t procs, uint32_t each, uint32_t fine)
     CHECK(job->rings_at >= job->news_at + (uint64_t)workers * job->news_words * 8);
     CHECK(job->rings_at % MLT_LINE == 0);
     CHECK(job->pools_at >= job->rings_at + (uint64_t)workers * workers * job->ring_bytes);
-    CHECK(job->claims_at >= job->pools_at + workers * job->pool_bytes);
+    CHECK(job->callsigs_at >= job->pools_at + workers * job->pool_bytes);
     CHECK((char *)(mlt_job_said(job) + 1) <= (char *)job + job->bytes);
     CHECK(mlt_job_callsig_at(job, UINT16_MAX) + MLT_JOB_CALLSIG_WORDS == mlt_job_said(job));
     uint32_t rank = 0;
     for (uint32_t w = 0; w < workers; w++) {
-        const mlt_job_place *worker = mlt_job_place_at(job, w);
+        const mlt_job_location *worker = mlt_job_location_at(job, w);
         CHECK(worker->first_rank == rank && worker->ranks == fine && worker->proc == w / each);
         CHECK(worker->local == w && mlt_job_is_here(job, w));
         CHECK(mlt_job_worker_at(job, w)->state == MLT_WORKER_UNBORN);
@@ -153,7 +153,7 @@ static void test_head(void)
     memset(twin, 0xff, twin->workers_at);
     CHECK(job->workers == 2 && job->procs == 2 && mlt_job_proc_at(job, 1)->first_rank == 1);
     atomic_store(&mlt_job_worker_at(job, 1)->state, MLT_WORKER_ASLEEP);
-    CHECK(!mlt_job_look_at(job).quiet);
+    CHECK(!mlt_job_observe(job).quiet);
     mlt_os_unmap(twin, bytes);
     fflush(stdout);
     pid_t child = fork();
@@ -178,29 +178,29 @@ static void test_look(void)
     mlt_job_worker *w[3];
     for (uint32_t i = 0; i < 3; i++)
         w[i] = mlt_job_worker_at(job, i);
-    CHECK(!mlt_job_look_at(job).quiet); // not born
+    CHECK(!mlt_job_observe(job).quiet); // not born
     w[0]->state = MLT_WORKER_ASLEEP;
     w[1]->state = MLT_WORKER_ASLEEP;
     w[2]->state = MLT_WORKER_AWAKE;
-    CHECK(!mlt_job_look_at(job).quiet);
+    CHECK(!mlt_job_observe(job).quiet);
     w[2]->state = MLT_WORKER_ENDED;
     w[0]->sent = 7;
     w[1]->received = 6;
-    mlt_job_look look = mlt_job_look_at(job);
+    mlt_job_observation look = mlt_job_observe(job);
     CHECK(look.quiet && look.asleep == 2 && look.in_flight == 1 && look.ended == 1 &&
           look.epochs == 0);
     w[2]->received = 1;
     w[1]->epoch = 5;
-    look = mlt_job_look_at(job);
+    look = mlt_job_observe(job);
     CHECK(look.quiet && look.in_flight == 0 && look.epochs == 5);
     mlt_job_wake(w[1]);
-    CHECK(w[1]->state == MLT_WORKER_AWAKE && !mlt_job_look_at(job).quiet);
+    CHECK(w[1]->state == MLT_WORKER_AWAKE && !mlt_job_observe(job).quiet);
     mlt_job_wake(w[2]);
     CHECK(w[2]->state == MLT_WORKER_ENDED);
-    mlt_job_ask(job);
+    mlt_job_ask_waits(job);
     CHECK(w[0]->report_wanted == 1 && w[2]->report_wanted == 1 && w[0]->state == MLT_WORKER_AWAKE);
     w[0]->state = w[1]->state = w[2]->state = MLT_WORKER_ENDED;
-    CHECK(mlt_job_look_at(job).asleep == 0); // the job is over
+    CHECK(mlt_job_observe(job).asleep == 0); // the job is over
     mlt_job_close(job);
     close(fd);
 }
@@ -242,15 +242,15 @@ static void test_hosts(void)
         CHECK(job->workers == 11 && job->ranks == 21 && job->local_workers == locals[host]);
         for (uint32_t w = 0; w < job->workers; w++) {
             CHECK(mlt_job_host_of(job, w) == host_of[w]);
-            CHECK(mlt_job_place_at(job, w)->local == local_of[w]);
+            CHECK(mlt_job_location_at(job, w)->local == local_of[w]);
             CHECK(mlt_job_is_here(job, w) == (host_of[w] == host));
         }
         for (uint32_t w = 0; w < job->local_workers; w++)
             atomic_store(&mlt_job_local_at(job, w)->state, MLT_WORKER_LISTENS);
-        mlt_job_look look = mlt_job_look_at(job);
+        mlt_job_observation look = mlt_job_observe(job);
         CHECK(look.quiet && look.asleep == locals[host]);
         atomic_store(&mlt_job_local_at(job, 0)->wakes_itself, 1);
-        CHECK(!mlt_job_look_at(job).quiet);
+        CHECK(!mlt_job_observe(job).quiet);
         mlt_job_close(job);
     }
 }
@@ -351,11 +351,11 @@ static void test_waker_held_up(void)
     mlt_job_worker *w = mlt_job_worker_at(job, 0);
     pthread_t sleeper;
     CHECK(pthread_create(&sleeper, NULL, sleep_once, w) == 0);
-    while (mlt_job_sleep_of(w) != MLT_WORKER_ASLEEP)
+    while (mlt_job_state_of(w) != MLT_WORKER_ASLEEP)
         mlt_os_yield();
     mlt_os_sleep(5000000); // most likely it is in the futex by now, which does not see the claim
     atomic_store(&w->state, MLT_NAP | MLT_WORKER_ROUSED);
-    CHECK(!mlt_job_look_at(job).quiet);
+    CHECK(!mlt_job_observe(job).quiet);
     mlt_job_wake(w);
     CHECK(pthread_join(sleeper, NULL) == 0);
     mlt_job_close(job);

@@ -32,7 +32,7 @@ mlt_recorder_head *mlt_recorder_init(mlt_recorder *recorder)
 mlt_recorder_head *mlt_recorder_begin(mlt_job *job, uint32_t worker, mlt_recorder_mode mode,
                                       mlt_recorder_namer *namer, uint32_t names)
 {
-    mlt_recorder *recorder = mlt_recorder_at(job, mlt_job_place_at(job, worker)->local);
+    mlt_recorder *recorder = mlt_recorder_at(job, mlt_job_location_at(job, worker)->local);
     write_names(job, namer, names);
     atomic_store_explicit(&recorder->head.mode, mode, memory_order_relaxed);
     return mlt_recorder_init(recorder);

@@ -248,7 +248,7 @@ static mlt_status force(const char *item, size_t length, const mlt_coll_rulebook
 mlt_status mlt_coll_force_parse(const char *text, const mlt_coll_rulebook *rulebook,
                                 mlt_coll_rule **out, char *why, size_t why_size)
 {
-    mlt_coll_rule *rules = mlt_take(MLT_COLLECTIVES + 1, sizeof *rules);
+    mlt_coll_rule *rules = mlt_xcalloc(MLT_COLLECTIVES + 1, sizeof *rules);
     size_t count = 0;
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, ",");

@@ -299,7 +299,7 @@ mlt_status mlt_coll_sources_say(mlt_coll_sources *s, mlt_collective collective, 
         rule.why = "the program asks for it";
     }
     if (!s->own)
-        s->own = mlt_take(MLT_COLLECTIVES, sizeof *s->own);
+        s->own = mlt_xcalloc(MLT_COLLECTIVES, sizeof *s->own);
     free((char *)s->own[collective].alg);
     s->own[collective] = rule;
     s->generation++;

@@ -117,7 +117,7 @@ typedef struct mlt_coll_path {
 struct mlt_intercept_answer;
 struct mlt_intercept_event;
 struct mlt_intercept_spec;
-struct mlt_intercept_stage;
+struct mlt_intercept_wrapper;
 
 // A user's rule book: rules and algorithms beside the built-in ones. Everything it points to lives as
 // long as the rule book does. It belongs to one thread; its functions run on a stack of its own, so that
@@ -137,7 +137,7 @@ struct mlt_coll_rulebook {
     mlt_status (*prove)(mlt_coll_rulebook *rulebook, const mlt_coll_alg *alg,
                         const mlt_coll_shape *shape, char *why, size_t why_size);
     // A wrapper of a way (intercept.h) that is a function: false, and a message in why, if it fails.
-    bool (*saw)(mlt_coll_rulebook *rulebook, const struct mlt_intercept_stage *wrapper,
+    bool (*saw)(mlt_coll_rulebook *rulebook, const struct mlt_intercept_wrapper *wrapper,
                 const struct mlt_intercept_event *event, struct mlt_intercept_answer *answer,
                 char *why, size_t why_size);
     void (*free)(mlt_coll_rulebook *rulebook);

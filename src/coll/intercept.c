@@ -16,8 +16,8 @@
 
 const char *const mlt_intercept_kind_names[MLT_INTERCEPT_KINDS] = {
     [MLT_INTERCEPT_MESSAGES] = "messages", [MLT_INTERCEPT_WINDOW] = "window",
-    [MLT_INTERCEPT_CHANNEL] = "channel",   [MLT_INTERCEPT_PORT] = "port",
-    [MLT_INTERCEPT_GROUP] = "group",       [MLT_INTERCEPT_QUEUE] = "queue",
+    [MLT_INTERCEPT_CHANNEL] = "channel",   [MLT_INTERCEPT_CSP_PORT] = "port",
+    [MLT_INTERCEPT_CSP_GROUP] = "group",   [MLT_INTERCEPT_QUEUE] = "queue",
 };
 
 struct mlt_interceptors {
@@ -32,7 +32,7 @@ mlt_interceptors *mlt_interceptors_new(mlt_coll_rulebook *rulebook, mlt_ledger *
 {
     if (!rulebook || !rulebook->interceptors_count)
         return NULL;
-    mlt_interceptors *interceptors = mlt_take(1, sizeof *interceptors);
+    mlt_interceptors *interceptors = mlt_xcalloc(1, sizeof *interceptors);
     interceptors->rulebook = rulebook;
     interceptors->ledger = ledger;
     return interceptors;
@@ -40,12 +40,12 @@ mlt_interceptors *mlt_interceptors_new(mlt_coll_rulebook *rulebook, mlt_ledger *
 
 static _Thread_local mlt_interceptors *intercept_here;
 
-void mlt_interceptors_enter(mlt_interceptors *interceptors)
+void mlt_interceptors_set(mlt_interceptors *interceptors)
 {
     intercept_here = interceptors;
 }
 
-mlt_interceptors *mlt_interceptors_here(void)
+mlt_interceptors *mlt_interceptors_current(void)
 {
     return intercept_here;
 }
@@ -62,7 +62,7 @@ void mlt_interceptors_free(mlt_interceptors *interceptors)
     free(interceptors);
 }
 
-void mlt_interceptors_tell(mlt_interceptors *interceptors)
+void mlt_interceptors_report(mlt_interceptors *interceptors)
 {
     for (uint32_t i = 0; interceptors && i < interceptors->count; i++) {
         mlt_interceptor *interceptor = interceptors->all[i];
@@ -92,8 +92,8 @@ static const mlt_intercept_spec *find_spec(const mlt_coll_rulebook *rulebook,
     return NULL;
 }
 
-bool mlt_intercept_fits(const mlt_interceptors *interceptors, mlt_intercept_kind kind,
-                        const char *name)
+bool mlt_intercept_matches(const mlt_interceptors *interceptors, mlt_intercept_kind kind,
+                           const char *name)
 {
     return find_spec(interceptors->rulebook, kind, name) != NULL;
 }
@@ -101,7 +101,7 @@ bool mlt_intercept_fits(const mlt_interceptors *interceptors, mlt_intercept_kind
 static mlt_interceptor *add(mlt_interceptors *interceptors, mlt_intercept_kind kind,
                             const char *name, uint32_t ranks)
 {
-    mlt_interceptor *interceptor = mlt_take(1, sizeof *interceptor);
+    mlt_interceptor *interceptor = mlt_xcalloc(1, sizeof *interceptor);
     interceptor->kind = (uint8_t)kind;
     interceptor->record.ranks = ranks;
     snprintf(interceptor->record.object, sizeof interceptor->record.object, "%s", name);
@@ -109,7 +109,7 @@ static mlt_interceptor *add(mlt_interceptors *interceptors, mlt_intercept_kind k
     if (interceptor->spec) {
         mlt_text stack = mlt_text_on(interceptor->record.stack, sizeof interceptor->record.stack);
         for (uint32_t i = 0; i < interceptor->spec->count; i++) {
-            const mlt_intercept_stage *w = &interceptor->spec->wrappers[i];
+            const mlt_intercept_wrapper *w = &interceptor->spec->wrappers[i];
             mlt_coll_name_stage(&stack, i, w->kind, w->delay_us);
             if (w->until_unlock)
                 mlt_text_add(&stack, " until unlock");
@@ -123,7 +123,7 @@ static mlt_interceptor *add(mlt_interceptors *interceptors, mlt_intercept_kind k
                             1);
     }
     interceptors->all =
-        mlt_take_more(interceptors->all, interceptors->count + 1ull, sizeof *interceptors->all);
+        mlt_xrealloc(interceptors->all, interceptors->count + 1ull, sizeof *interceptors->all);
     interceptors->all[interceptors->count++] = interceptor;
     return interceptor;
 }
@@ -156,7 +156,7 @@ static void log_line(mlt_interceptors *interceptors, const mlt_intercept_event *
 
 // A user's function; returns how long to wait.
 static uint64_t ask(mlt_interceptors *interceptors, const mlt_interceptor *interceptor,
-                    const mlt_intercept_stage *wrapper, const mlt_intercept_event *event)
+                    const mlt_intercept_wrapper *wrapper, const mlt_intercept_event *event)
 {
     mlt_intercept_answer answer = {0};
     char why[512] = "";
@@ -168,12 +168,12 @@ static uint64_t ask(mlt_interceptors *interceptors, const mlt_interceptor *inter
     return answer.delay_us;
 }
 
-uint64_t mlt_intercept_pass(mlt_interceptors *interceptors, mlt_intercept_walk *walk,
-                            const mlt_intercept_event *event)
+uint64_t mlt_intercept_before(mlt_interceptors *interceptors, mlt_intercept_walk *walk,
+                              const mlt_intercept_event *event)
 {
     mlt_interceptor *interceptor = walk->interceptor;
     while (walk->next < interceptor->spec->count) {
-        const mlt_intercept_stage *w = &interceptor->spec->wrappers[walk->next++];
+        const mlt_intercept_wrapper *w = &interceptor->spec->wrappers[walk->next++];
         uint64_t us = 0;
         walk->at_cache = w->kind == MLT_WRAP_CACHE && walk->can_cache;
         if (walk->at_cache)
@@ -195,14 +195,14 @@ uint64_t mlt_intercept_pass(mlt_interceptors *interceptors, mlt_intercept_walk *
     return 0;
 }
 
-void mlt_intercept_asked(const mlt_intercept_walk *walk, bool hit, uint64_t ns)
+void mlt_intercept_cache_asked(const mlt_intercept_walk *walk, bool hit, uint64_t ns)
 {
     mlt_clock_add(&walk->interceptor->record.time[hit ? MLT_TIME_HIT : MLT_TIME_MISS],
                   &(mlt_ctl_clock){1, ns, ns, ns});
 }
 
-void mlt_intercept_passed(mlt_interceptors *interceptors, const mlt_intercept_walk *walk,
-                          const mlt_intercept_event *event)
+void mlt_intercept_after(mlt_interceptors *interceptors, const mlt_intercept_walk *walk,
+                         const mlt_intercept_event *event)
 {
     mlt_interceptor *interceptor = walk->interceptor;
     uint64_t ns = walk->since_ns ? (uint64_t)mlt_os_now_ns() - walk->since_ns : 0;

@@ -8,7 +8,7 @@
 
 static uint32_t seen; // events of the function
 
-static bool saw(mlt_coll_rulebook *rulebook, const mlt_intercept_stage *stage,
+static bool saw(mlt_coll_rulebook *rulebook, const mlt_intercept_wrapper *stage,
                 const mlt_intercept_event *event, mlt_intercept_answer *answer, char *why,
                 size_t why_size)
 {
@@ -18,11 +18,11 @@ static bool saw(mlt_coll_rulebook *rulebook, const mlt_intercept_stage *stage,
     return true;
 }
 
-static const mlt_intercept_stage all_stages[] = {{.kind = MLT_WRAP_COUNT},
-                                                 {.kind = MLT_WRAP_DELAY, .delay_us = 20},
-                                                 {.kind = MLT_WRAPPERS, .function = 7},
-                                                 {.kind = MLT_WRAP_DELAY, .delay_us = 5}},
-                                 count_stage[] = {{.kind = MLT_WRAP_COUNT}};
+static const mlt_intercept_wrapper all_stages[] = {{.kind = MLT_WRAP_COUNT},
+                                                   {.kind = MLT_WRAP_DELAY, .delay_us = 20},
+                                                   {.kind = MLT_WRAPPERS, .function = 7},
+                                                   {.kind = MLT_WRAP_DELAY, .delay_us = 5}},
+                                   count_stage[] = {{.kind = MLT_WRAP_COUNT}};
 static const mlt_intercept_spec specs[] = {
     {MLT_INTERCEPT_MESSAGES, "ha?o", all_stages, 4, "a.lua:1"},
     {MLT_INTERCEPT_WINDOW, "*", count_stage, 1, "a.lua:2"},
@@ -36,9 +36,9 @@ static uint64_t pass(mlt_interceptors *interceptors, const char *name, int32_t p
                                    mlt_intercept_of(interceptors, MLT_INTERCEPT_MESSAGES, name, 4)};
     mlt_intercept_event event = {.name = name, .call = "MPI_Send", .peer = peer, .bytes = 100};
     uint64_t count = 0;
-    for (uint64_t ns; (ns = mlt_intercept_pass(interceptors, &walk, &event)) > 0;)
+    for (uint64_t ns; (ns = mlt_intercept_before(interceptors, &walk, &event)) > 0;)
         delays[count++] = ns / 1000;
-    mlt_intercept_passed(interceptors, &walk, &event);
+    mlt_intercept_after(interceptors, &walk, &event);
     return count;
 }
 
@@ -56,10 +56,10 @@ static void check_names(mlt_interceptors *interceptors)
     CHECK(!mlt_intercept_of(interceptors, MLT_INTERCEPT_MESSAGES, "grid", 4)); // as remembered
     CHECK(mlt_intercept_of(interceptors, MLT_INTERCEPT_WINDOW, "grid", 4));
     CHECK(!mlt_intercept_of(interceptors, MLT_INTERCEPT_CHANNEL, "halo", 0));
-    CHECK(mlt_intercept_fits(interceptors, MLT_INTERCEPT_MESSAGES, "halo") &&
-          mlt_intercept_fits(interceptors, MLT_INTERCEPT_WINDOW, ""));
-    CHECK(!mlt_intercept_fits(interceptors, MLT_INTERCEPT_PORT, "halo") &&
-          !mlt_intercept_fits(interceptors, MLT_INTERCEPT_MESSAGES, "x"));
+    CHECK(mlt_intercept_matches(interceptors, MLT_INTERCEPT_MESSAGES, "halo") &&
+          mlt_intercept_matches(interceptors, MLT_INTERCEPT_WINDOW, ""));
+    CHECK(!mlt_intercept_matches(interceptors, MLT_INTERCEPT_CSP_PORT, "halo") &&
+          !mlt_intercept_matches(interceptors, MLT_INTERCEPT_MESSAGES, "x"));
     char longest[200];
     memset(longest, 'h', sizeof longest);
     longest[sizeof longest - 1] = '\0';
@@ -73,7 +73,7 @@ static void check_walks(mlt_interceptors *interceptors, const mlt_ledger *ledger
     CHECK(pass(interceptors, "halo", 1, delays) == 2 && delays[0] == 20 && delays[1] == 5);
     CHECK(pass(interceptors, "halo", 3, delays) == 3 && delays[1] == 50 && delays[2] == 5);
     CHECK(seen == 2 && pass(interceptors, "hello", 1, delays) == 0 && seen == 2);
-    mlt_interceptors_tell(interceptors);
+    mlt_interceptors_report(interceptors);
     CHECK(ledger->path_count == 2);
     const mlt_ctl_path *p = &ledger->path[0];
     check_same_text("name", p->object, "halo");
@@ -81,10 +81,10 @@ static void check_walks(mlt_interceptors *interceptors, const mlt_ledger *ledger
     CHECK(p->calls == 2 && p->bytes == 200 && p->ranks == 4 && p->workers == 0);
     CHECK(p->time[MLT_TIME_CALL].n == 2 && p->time[MLT_TIME_DELAY].n == 5);
     CHECK(p->time[MLT_TIME_DELAY].sum_ns == 100000 && p->time[MLT_TIME_DELAY].most_ns == 50000);
-    mlt_interceptors_tell(interceptors); // nothing twice
+    mlt_interceptors_report(interceptors); // nothing twice
     CHECK(ledger->path_count == 2 && ledger->path[0].calls == 2);
     CHECK(pass(interceptors, "halo", 1, delays) == 2);
-    mlt_interceptors_tell(interceptors);
+    mlt_interceptors_report(interceptors);
     CHECK(ledger->path_count == 2 && ledger->path[0].calls == 3);
 }
 
@@ -110,15 +110,15 @@ int main(void)
     ledger.shown = &shown;
     CHECK(!mlt_interceptors_new(NULL, &ledger) && !mlt_interceptors_new(&empty, &ledger));
     mlt_interceptors *interceptors = mlt_interceptors_new(&rulebook, &ledger);
-    mlt_interceptors_enter(interceptors);
-    CHECK(mlt_interceptors_here() == interceptors);
+    mlt_interceptors_set(interceptors);
+    CHECK(mlt_interceptors_current() == interceptors);
     check_names(interceptors);
     check_walks(interceptors, &ledger);
     check_shown(&shown);
-    mlt_interceptors_enter(NULL);
+    mlt_interceptors_set(NULL);
     mlt_interceptors_free(interceptors);
     mlt_interceptors_free(NULL);
-    mlt_interceptors_tell(NULL);
+    mlt_interceptors_report(NULL);
     mlt_ledger_fini(&ledger);
     CHECK(!shown.sheets);
     return 0;

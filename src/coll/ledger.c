@@ -71,7 +71,7 @@ static void note_choice(mlt_ledger *l, const mlt_ctl_choice *more)
         l->left_out++;
         return;
     }
-    l->choice = mlt_take_more(l->choice, l->choice_count + 1ull, sizeof *l->choice);
+    l->choice = mlt_xrealloc(l->choice, l->choice_count + 1ull, sizeof *l->choice);
     l->choice[l->choice_count++] = *more;
 }
 
@@ -121,7 +121,7 @@ static mlt_ctl_path *path_like(mlt_ledger *l, const mlt_ctl_path *p)
         l->left_out++;
         return NULL;
     }
-    l->path = mlt_take_more(l->path, l->path_count + 1ull, sizeof *l->path);
+    l->path = mlt_xrealloc(l->path, l->path_count + 1ull, sizeof *l->path);
     l->path[l->path_count] = *p;
     mlt_live_sheet_show(l->shown, &l->sheet, l->path, l->path_count + 1ull);
     return &l->path[l->path_count++];

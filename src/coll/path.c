@@ -39,7 +39,7 @@ static void copy_stages(mlt_path *path, const mlt_coll_stage *stages, uint32_t c
 static mlt_path *path_new(mlt_collective collective, const mlt_coll_stage *stages, uint32_t count,
                           const char *by, bool checks)
 {
-    mlt_path *path = mlt_take(1, sizeof *path + (count + 1ull) * sizeof *path->stages);
+    mlt_path *path = mlt_xcalloc(1, sizeof *path + (count + 1ull) * sizeof *path->stages);
     path->collective = (uint8_t)collective;
     path->by = by;
     copy_stages(path, stages, count, checks);
@@ -129,7 +129,7 @@ void mlt_paths_refresh(mlt_team *team)
     if (!some && !team->paths)
         return;
     if (!team->paths)
-        team->paths = mlt_take(1, sizeof *team->paths);
+        team->paths = mlt_xcalloc(1, sizeof *team->paths);
     team->paths->checks =
         rulebook_checks(s->own_rulebook, team->name) || rulebook_checks(s->rulebook, team->name);
     for (uint32_t c = 0; c < MLT_COLLECTIVES; c++) {

@@ -167,7 +167,7 @@ static inline bool is_rooted(const mlt_coll_what *what)
 
 // Bytes of a message of the rank's lists, in the mean. Other ranks may have another answer, and
 // with it another algorithm: those for lists get along with each other (coll/alg/exchange.h).
-static uint64_t plan_mean_of(const mlt_goal_parts *parts)
+static uint64_t plan_mean_of(const mlt_goal_messages *parts)
 {
     uint64_t bytes = 0, messages = (uint64_t)parts->sends + parts->recvs;
     for (uint32_t i = 0; i < parts->sends; i++)
@@ -258,7 +258,7 @@ static void lay_out(mlt_plan *plan)
     plan->memory += round_up(plan->scratch);
     if (!sched)
         return;
-    plan->at = mlt_take(sched->buffers, sizeof *plan->at);
+    plan->at = mlt_xcalloc(sched->buffers, sizeof *plan->at);
     for (uint32_t b = 0; b < sched->buffers; b++) {
         const char *name = sched->buffer[b].name;
         if (strcmp(name, "in") == 0)
@@ -313,7 +313,7 @@ static bool is_flat(mlt_team *team, const mlt_coll_what *what)
 
 static void *copy_of(const void *bytes, uint64_t count)
 {
-    void *copy = mlt_take(count, 1);
+    void *copy = mlt_xcalloc(count, 1);
     memcpy(copy, bytes, count);
     return copy;
 }
@@ -332,7 +332,7 @@ static void find_far(mlt_plan *plan, const mlt_team *team, const mlt_goal_rank *
     if (!team->hosts)
         return;
     uint32_t workers = team->worker->boot->job->workers; // those of other jobs are not told
-    uint8_t *seen = mlt_take(workers, 1);
+    uint8_t *seen = mlt_xcalloc(workers, 1);
     plan->near = true;
     for (uint32_t a = 0; a < rank->count; a++) {
         const mlt_goal_action *action = &rank->actions[a];
@@ -342,7 +342,7 @@ static void find_far(mlt_plan *plan, const mlt_team *team, const mlt_goal_rank *
         uint32_t to = mlt_team_worker_of(team, (uint32_t)action->peer);
         if (action->kind != MLT_GOAL_SEND || to >= workers || seen[to]++)
             continue;
-        plan->far = mlt_take_more(plan->far, plan->far_count + 1ull, sizeof *plan->far);
+        plan->far = mlt_xrealloc(plan->far, plan->far_count + 1ull, sizeof *plan->far);
         plan->far[plan->far_count++] = to;
     }
     free(seen);
@@ -411,7 +411,7 @@ static MLT_COLD mlt_plan *plan_make(mlt_team *team, const mlt_plan_key *key,
 {
     mlt_plans *plans = &team->plans;
     make_room(plans);
-    mlt_plan *plan = mlt_take(1, sizeof *plan);
+    mlt_plan *plan = mlt_xcalloc(1, sizeof *plan);
     plan->key = *key;
     plan->plain = what->plain;
     plan->said = (what->starts ? what->starts[team->ranks] : what->count) * what->element;
@@ -426,7 +426,7 @@ static MLT_COLD mlt_plan *plan_make(mlt_team *team, const mlt_plan_key *key,
     bool fine = true;
     char said[sizeof team->why] = ""; // why stays as it is unless this fails
     if (team->at) {
-        uint64_t *room = mlt_take(team->workers + 1ull, sizeof *room);
+        uint64_t *room = mlt_xcalloc(team->workers + 1ull, sizeof *room);
         mlt_coll_what between = mlt_level_between(team, what, room);
         plan->acc = mlt_level_acc_bytes(team, what);
         plan->flat = is_flat(team, what);
@@ -679,7 +679,7 @@ static void ended(mlt_run *run)
 
 static MLT_COLD mlt_instance *instance_new(mlt_team *team, mlt_plan *plan)
 {
-    mlt_instance *i = mlt_take(1, sizeof *i);
+    mlt_instance *i = mlt_xcalloc(1, sizeof *i);
     char why[256];
     *i = (mlt_instance){.plan = plan, .team = team};
     if (plan->memory && !(i->memory = aligned_alloc(LINE, plan->memory)))
@@ -758,7 +758,7 @@ static MLT_COLD void tell_far(mlt_team *team, const mlt_plan *plan, const mlt_co
 {
     enum { BITS = 4096 };
     if (!team->told_far)
-        team->told_far = mlt_take(BITS / 64, sizeof *team->told_far);
+        team->told_far = mlt_xcalloc(BITS / 64, sizeof *team->told_far);
     for (uint32_t i = 0; i < plan->far_count; i++) {
         uint64_t bit = mlt_hash_mix(code, plan->far[i]) >> 32;
         uint64_t *word = &team->told_far[bit % BITS / 64], mask = UINT64_C(1) << bit % 64;

@@ -127,9 +127,9 @@ static mlt_coll_reach reach_of(const mlt_team *t)
     mlt_job *job = t->worker->boot->job;
     if (t->flat || job->procs == 1)
         return job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS;
-    uint32_t own = mlt_job_place_at(job, t->worker->index)->proc;
+    uint32_t own = mlt_job_location_at(job, t->worker->index)->proc;
     for (uint32_t w = 0; w < t->workers; w++) // all are of this host, and so of this job
-        if (mlt_job_place_at(job, mlt_team_worker_of(t, w))->proc != own)
+        if (mlt_job_location_at(job, mlt_team_worker_of(t, w))->proc != own)
             return MLT_REACH_HOST;
     return MLT_REACH_PROCESS;
 }
@@ -204,7 +204,7 @@ void mlt_team_rename(mlt_team *t, const char *name)
 {
     if (t->name && strcmp(t->name, name) == 0)
         return; // another rank of the worker has said so before
-    char *copy = mlt_take(strlen(name) + 1, 1);
+    char *copy = mlt_xcalloc(strlen(name) + 1, 1);
     strcpy(copy, name);
     if (t->plans.count)
         mlt_plans_forget(&t->plans); // told by the old name
@@ -366,7 +366,7 @@ struct mlt_team_failure {
 
 static MLT_COLD void note_failure(mlt_team *t, uint64_t number, mlt_status status)
 {
-    struct mlt_team_failure *f = mlt_take(1, sizeof *f);
+    struct mlt_team_failure *f = mlt_xcalloc(1, sizeof *f);
     *f = (struct mlt_team_failure){t->failures, number, status};
     t->failures = f;
 }
@@ -507,7 +507,7 @@ static MLT_COLD void give_up(mlt_team_call *c)
     const mlt_goal_sched_buffer *buffer = plan->sched->buffer;
     uint64_t in = plan->in >= 0 ? (buffer[plan->in].size + 63) & ~63ull : 0;
     uint64_t out = plan->out >= 0 ? buffer[plan->out].size : 0;
-    c->stand_in = mlt_take(sizeof *c->stand_in + in + out, 1);
+    c->stand_in = mlt_xcalloc(sizeof *c->stand_in + in + out, 1);
     memcpy(c->stand_in->why, t->why, sizeof t->why);
     mlt_coll_what what = c->what;
     mlt_coll_op op;

@@ -47,7 +47,7 @@ typedef struct mlt_coll_what {
     const mlt_coll_op *op;  // reductions
     // EXCHANGE: the rank's own lists, which the rules choose an algorithm for; only for flat teams.
     // `key` has them byte by byte.
-    const mlt_goal_parts *parts;
+    const mlt_goal_messages *parts;
     // A schedule of its own (REDUCE_TO, intercommunicators): instead of a chosen
     // algorithm, `emit` adds the program of the rank. Only for flat teams. `key` is what the
     // program depends on beside the fields above, compared byte by byte.

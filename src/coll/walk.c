@@ -128,7 +128,7 @@ static walk *walk_take(mlt_team *team)
 {
     walk *w = (walk *)team->paths->free;
     if (!w)
-        return mlt_take(1, sizeof *w);
+        return mlt_xcalloc(1, sizeof *w);
     team->paths->free = w->idle.next;
     return w;
 }

@@ -40,7 +40,7 @@ static mlt_coll_hosts *locate_abroad(const mlt_worker *w, uint32_t members,
         m++;
     if (!worlds || m == members)
         return NULL;
-    uint32_t *name = mlt_take(members, sizeof *name);
+    uint32_t *name = mlt_xcalloc(members, sizeof *name);
     for (m = 0; m < members; m++) {
         uint32_t worker = worker_of(of, m);
         name[m] = worker < job->workers ? mlt_job_host_of(job, worker)
@@ -61,7 +61,7 @@ mlt_coll_hosts *mlt_coll_locate(const mlt_worker *w, uint32_t members,
     if (!map && hosts < 2)
         return NULL;
     if (!map) {
-        uint32_t *name = mlt_take(members, sizeof *name);
+        uint32_t *name = mlt_xcalloc(members, sizeof *name);
         for (uint32_t m = 0; m < members; m++)
             name[m] = mlt_coll_host_of(job, worker_of(of, m));
         map = mlt_coll_hosts_new(members, name, hosts);

@@ -349,7 +349,7 @@ static void watch_fd(run *r, uint32_t i)
 {
     const csp_guard *g = &r->guards[i];
     if (!r->watches)
-        r->watches = mlt_take(r->count, sizeof *r->watches);
+        r->watches = mlt_xcalloc(r->count, sizeof *r->watches);
     alt_watch *w = &r->watches[r->watching];
     *w = (alt_watch){
         .watch = {.fd = g->fd, .writes = g->kind == CSP_GUARD_WRITABLE, .fire = watch_fires},
@@ -506,7 +506,7 @@ static __attribute__((noinline)) void wait_many(run *r)
         csp->spare = NULL;
         csp->spare_bytes = 0;
     } else {
-        offers = mlt_take(r->count, sizeof *offers);
+        offers = mlt_xcalloc(r->count, sizeof *offers);
     }
     wait_for_one(r, offers);
     if (csp->spare_bytes >= has) {

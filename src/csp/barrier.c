@@ -11,7 +11,7 @@
 MLT_EXPORT csp_barrier *csp_barrier_new(const char *name, size_t enrolled)
 {
     mlt_csp *csp = mlt_csp_enter("csp_barrier_new");
-    csp_barrier *barrier = mlt_take(1, sizeof *barrier);
+    csp_barrier *barrier = mlt_xcalloc(1, sizeof *barrier);
     *barrier = (csp_barrier){
         .magic = MLT_BARRIER_MAGIC, .enrolled = enrolled, .csp = csp, .number = ++csp->numbers};
     mlt_list_init(&barrier->waiting);

@@ -165,7 +165,7 @@ static MLT_COLD csp_status go_along(mlt_csp *csp, csp_group *g, const char *call
     const mlt_intercept_event event = {
         .call = call, .peer = -1, .tag = -1, .bytes = what->count * what->element};
     g->inside++; // it is not freed meanwhile
-    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_GROUP, g->name, g->size, event);
+    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_CSP_GROUP, g->name, g->size, event);
     g->inside--;
     csp_status status = group_meet(csp, g, call, me, what, in, out);
     mlt_csp_intercept_end(&walk, event.bytes);

@@ -73,8 +73,8 @@ static struct mlt_csp_groups *groups_of(mlt_csp *csp)
     if (MLT_LIKELY(g != NULL))
         return g;
     const mlt_job *job = csp->worker->boot->job;
-    g = csp->groups = mlt_take(1, sizeof *g);
-    g->founded = mlt_take(csp->worker->count, sizeof *g->founded);
+    g = csp->groups = mlt_xcalloc(1, sizeof *g);
+    g->founded = mlt_xcalloc(csp->worker->count, sizeof *g->founded);
     mlt_list_init(&g->views);
     mlt_list_init(&g->bodies);
     mlt_list_init(&g->foundings);
@@ -147,10 +147,10 @@ static mlt_team *all_workers(mlt_csp *csp)
     mlt_job *job = csp->worker->boot->job;
     if (g->workers || job->workers == 1)
         return g->workers;
-    mlt_team_worker *at = mlt_take(job->workers, sizeof *at);
+    mlt_team_worker *at = mlt_xcalloc(job->workers, sizeof *at);
     for (uint32_t w = 0; w < job->workers; w++)
         at[w] = (mlt_team_worker){
-            .first = w, .present = 1, .speaker = (int32_t)mlt_job_place_at(job, w)->first_rank};
+            .first = w, .present = 1, .speaker = (int32_t)mlt_job_location_at(job, w)->first_rank};
     g->workers = make_team(csp, at, job->workers, csp->worker->index, &g->no, MLT_CONTEXT_CSP,
                            "all workers");
     free(at);
@@ -163,16 +163,16 @@ static csp_group *view_new(mlt_csp *csp, const char *call, const char *name, int
 {
     if (members < 0)
         mlt_csp_fault(call, "a group of %d members", members);
-    csp_group *group = mlt_take(1, sizeof *group);
+    csp_group *group = mlt_xcalloc(1, sizeof *group);
     char number[32];
     if (!name) {
         snprintf(number, sizeof number, "group %llu", (unsigned long long)++csp->numbers);
         name = number;
     }
     group->csp = csp;
-    group->name = mlt_take(strlen(name) + 1, 1);
+    group->name = mlt_xcalloc(strlen(name) + 1, 1);
     strcpy(group->name, name);
-    group->wrapped = mlt_csp_has_interceptor(MLT_INTERCEPT_GROUP, name);
+    group->wrapped = mlt_csp_has_interceptor(MLT_INTERCEPT_CSP_GROUP, name);
     group->members = (uint32_t)members;
     mlt_list_init(&group->of_body);
     mlt_list_push_back(&groups_of(csp)->views, &group->node);
@@ -197,7 +197,7 @@ static void set_rules(const struct mlt_csp_groups *g, mlt_csp_body *body, const 
     mlt_coll_rule *before = body->forced;
     body->forced = NULL;
     if (g->forced_count + count) {
-        body->forced = mlt_take(g->forced_count + count + 1ull, sizeof *body->forced);
+        body->forced = mlt_xcalloc(g->forced_count + count + 1ull, sizeof *body->forced);
         if (g->forced_count)
             memcpy(body->forced, g->forced, g->forced_count * sizeof *body->forced);
         for (uint32_t r = 0; r < count; r++) {
@@ -214,7 +214,7 @@ static void set_rules(const struct mlt_csp_groups *g, mlt_csp_body *body, const 
 
 static mlt_csp_body *body_new(mlt_csp *csp, uint32_t ranks)
 {
-    mlt_csp_body *body = mlt_take(1, sizeof *body);
+    mlt_csp_body *body = mlt_xcalloc(1, sizeof *body);
     body->refs = ranks;
     mlt_list_init(&body->views);
     mlt_list_push_back(&csp->groups->bodies, &body->node);
@@ -233,7 +233,7 @@ static void body_free(mlt_csp_body *body)
 // It is founded.
 static void join_body(csp_group *group, mlt_csp_body *body)
 {
-    group->calls = mlt_take(group->members, sizeof *group->calls);
+    group->calls = mlt_xcalloc(group->members, sizeof *group->calls);
     group->body = body;
     mlt_list_push_back(&body->views, &group->of_body);
 }
@@ -265,11 +265,11 @@ static founding *founding_of(mlt_csp *csp, uint64_t number, const char *name)
     MLT_LIST_EACH(founding, f, &g->foundings, node)
         if (f->number == number)
             return f;
-    founding *f = mlt_take(1, sizeof *f);
+    founding *f = mlt_xcalloc(1, sizeof *f);
     f->number = number;
     f->name = name;
-    f->members = mlt_take(csp->worker->count, sizeof *f->members);
-    f->waiting = mlt_take(csp->worker->count, sizeof *f->waiting);
+    f->members = mlt_xcalloc(csp->worker->count, sizeof *f->members);
+    f->waiting = mlt_xcalloc(csp->worker->count, sizeof *f->waiting);
     mlt_list_push_back(&g->foundings, &f->node);
     return f;
 }
@@ -323,13 +323,13 @@ static mlt_csp_body *group_found(mlt_csp *csp, const csp_group *group, founding 
             own.speaker = r;
     }
     own.members = sum > INT_MAX ? UINT32_MAX : (uint32_t)sum;
-    share *all = mlt_take(job->workers, sizeof *all);
+    share *all = mlt_xcalloc(job->workers, sizeof *all);
     tell_workers(csp, group, f, &own, all);
-    mlt_team_worker *at = mlt_take(job->workers, sizeof *at);
+    mlt_team_worker *at = mlt_xcalloc(job->workers, sizeof *at);
     uint32_t workers = 0, place = 0, before = 0;
     sum = 0;
     for (uint32_t w = 0; w < job->workers; w++) {
-        uint32_t rank = mlt_job_place_at(job, w)->first_rank;
+        uint32_t rank = mlt_job_location_at(job, w)->first_rank;
         if (all[w].name != own.name)
             mlt_csp_fault("csp_group_of_nodes",
                           "this is group '%s', but rank %u founds one of another name: all nodes "

@@ -6,14 +6,14 @@
 
 bool mlt_csp_has_interceptor(mlt_intercept_kind kind, const char *name)
 {
-    const mlt_interceptors *interceptors = mlt_interceptors_here();
-    return interceptors && mlt_intercept_fits(interceptors, kind, name);
+    const mlt_interceptors *interceptors = mlt_interceptors_current();
+    return interceptors && mlt_intercept_matches(interceptors, kind, name);
 }
 
 void mlt_csp_intercept_begin(mlt_csp *csp, mlt_csp_walk *walk, mlt_intercept_kind kind,
                              const char *name, uint32_t ranks, mlt_intercept_event event)
 {
-    mlt_interceptors *interceptors = mlt_interceptors_here();
+    mlt_interceptors *interceptors = mlt_interceptors_current();
     *walk = (mlt_csp_walk){
         .interceptors = interceptors,
         .walk = {.interceptor =
@@ -24,7 +24,7 @@ void mlt_csp_intercept_begin(mlt_csp *csp, mlt_csp_walk *walk, mlt_intercept_kin
     walk->event.kind = (uint8_t)kind;
     walk->event.name = walk->walk.interceptor->record.object;
     walk->event.rank = mlt_csp_rank()->world;
-    for (uint64_t ns; (ns = mlt_intercept_pass(interceptors, &walk->walk, &walk->event)) > 0;) {
+    for (uint64_t ns; (ns = mlt_intercept_before(interceptors, &walk->walk, &walk->event)) > 0;) {
         csp_time until = csp_now() + (csp_time)ns;
         mlt_csp_wait wait;
         const mlt_wait *w =
@@ -39,5 +39,5 @@ void mlt_csp_intercept_end(const mlt_csp_walk *walk, uint64_t bytes)
         return;
     mlt_intercept_event event = walk->event;
     event.bytes = bytes;
-    mlt_intercept_passed(walk->interceptors, &walk->walk, &event);
+    mlt_intercept_after(walk->interceptors, &walk->walk, &event);
 }

@@ -38,9 +38,9 @@ static void *plug_begin(plug *p, const char *call, size_t size, csp_in *const *i
 {
     if (size > LARGEST)
         mlt_csp_fault(call, "values of %zu bytes are larger than %d", size, LARGEST);
-    p->value = size <= PLUG_SMALL ? p->small : mlt_take(1, size);
+    p->value = size <= PLUG_SMALL ? p->small : mlt_xcalloc(1, size);
     size_t most = in_count > out_count ? in_count : out_count;
-    p->guards = most <= PLUG_FEW ? p->few : mlt_take(most, sizeof *p->guards);
+    p->guards = most <= PLUG_FEW ? p->few : mlt_xcalloc(most, sizeof *p->guards);
     for (size_t i = 0; i < in_count; i++) {
         check_chan(mlt_chan_of_in(ins[i]), size, call);
         csp_hold_in(ins[i]);

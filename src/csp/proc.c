@@ -83,7 +83,7 @@ static void hold(csp_chan *chan, bool writer, const char *call)
     while (proc->more && proc->more[n])
         n++;
     if ((n & (n + 1)) == 0) // room for 2^k - 1 and the 0
-        proc->more = mlt_take_more(proc->more, 2 * (n + 1), sizeof *proc->more);
+        proc->more = mlt_xrealloc(proc->more, 2 * (n + 1), sizeof *proc->more);
     proc->more[n] = held;
     proc->more[n + 1] = 0;
 }

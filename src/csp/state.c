@@ -98,7 +98,7 @@ mlt_csp *mlt_csp_begin(const char *call)
     mlt_sched *sched = rank->worker->sched;
     if (!sched->pool && mlt_fiber_pool_open(sched, why, sizeof why) != MLT_OK)
         mlt_csp_fault(call, "%s", why);
-    mlt_csp *csp = mlt_take(1, sizeof *csp);
+    mlt_csp *csp = mlt_xcalloc(1, sizeof *csp);
     state_init(csp, rank->worker);
     sched->pool->owner = csp;
     csp->procs = mlt_os_map(sched->pool->limit * sizeof *csp->procs);
@@ -115,7 +115,7 @@ mlt_csp *mlt_csp_for_threads(mlt_worker *worker)
     mlt_reach *reach = mlt_reach_of(worker);
     mlt_assert(worker->sched->gate && !worker->sched->pool);
     if (!reach->csp) {
-        mlt_csp *csp = mlt_take(1, sizeof *csp);
+        mlt_csp *csp = mlt_xcalloc(1, sizeof *csp);
         state_init(csp, worker);
         reach->csp = csp;
     }

@@ -63,7 +63,7 @@ static __attribute__((noinline)) void waits_deep(mlt_rank *rank, int depth)
 static void rank_main(void *user)
 {
     mlt_rank *rank = user;
-    mlt_wait barrier = {.call = "MPI_Barrier", .kind = MLT_WAIT_BARRIER};
+    mlt_wait barrier = {.call = "MPI_Barrier", .kind = MLT_WAIT_COLLECTIVE};
     mlt_wait any = {.call = "MPI_Waitany", .kind = MLT_WAIT_ANY, .n = 4};
     if (rank->world == FIRST)
         mlt_fiber_park(sched, &barrier);

@@ -63,7 +63,7 @@ static mlt_stdio *io_of(mlt_sched *sched)
 {
     if (MLT_LIKELY(sched->io != NULL))
         return sched->io;
-    mlt_stdio *io = mlt_take(1, sizeof *io);
+    mlt_stdio *io = mlt_xcalloc(1, sizeof *io);
     io->epoll = io->doorbell = -1;
     sched->io = io;
     return io;

@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 typedef enum mlt_wait_kind {
-    MLT_WAIT_NONE,    // a thread of the library waits for work
-    MLT_WAIT_RECV,    // a message from peer
-    MLT_WAIT_SEND,    // peer to take a message
-    MLT_WAIT_PROBE,   // a message from peer to look at
-    MLT_WAIT_ALL,     // all of n operations
-    MLT_WAIT_ANY,     // one of n operations
-    MLT_WAIT_BARRIER, // the other ranks
-    MLT_WAIT_OTHER,   // something else inside the library
-    MLT_WAIT_HELD,    // only in reports: no wait, but a message that no receive takes
-    MLT_WAIT_CSP,     // a channel, an alternation, a join
-    MLT_WAIT_TIME,    // time to pass: the rank sleeps
-    MLT_WAIT_FD,      // a descriptor, or one of several
-    MLT_WAIT_WINDOW,  // one-sided communication: a lock, operations, other ranks' epochs
+    MLT_WAIT_NONE,       // a thread of the library waits for work
+    MLT_WAIT_RECV,       // a message from peer
+    MLT_WAIT_SEND,       // peer to take a message
+    MLT_WAIT_PROBE,      // a message from peer to look at
+    MLT_WAIT_ALL,        // all of n operations
+    MLT_WAIT_ANY,        // one of n operations
+    MLT_WAIT_COLLECTIVE, // the other ranks
+    MLT_WAIT_OTHER,      // something else inside the library
+    MLT_WAIT_HELD,       // only in reports: no wait, but a message that no receive takes
+    MLT_WAIT_CSP,        // a channel, an alternation, a join
+    MLT_WAIT_TIME,       // time to pass: the rank sleeps
+    MLT_WAIT_FD,         // a descriptor, or one of several
+    MLT_WAIT_WINDOW,     // one-sided communication: a lock, operations, other ranks' epochs
 } mlt_wait_kind;
 
 enum { MLT_WAIT_ANYONE = -1, MLT_WAIT_ANY_TAG = -2 }; // the values of the MPI ABI

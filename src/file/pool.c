@@ -17,7 +17,7 @@ static struct {
     pthread_mutex_t life, lock;
     pthread_cond_t work_cond; // a job waits, or the threads are to end
     pthread_cond_t rung_cond; // the last job of a line is off its thread
-    mlt_list_node jobs;       // of mlt_file_job.node; made with the first line
+    mlt_list_node jobs;       // of mlt_file_task.node; made with the first line
     uint32_t lines, threads, idle;
     bool ends;
     pthread_t thread[MOST_THREADS];
@@ -29,18 +29,18 @@ static struct {
 // After the exchange the worker may free the job: nothing of it is read from then on. It may even do so
 // before the doorbell rings, as the kernel's reads ring it, too. The line stays: line->in_pool counts
 // the job until the doorbell has rung.
-static void finish(mlt_file_line *line, mlt_file_job *job)
+static void finish(mlt_file_aio *line, mlt_file_task *job)
 {
     // relaxed: only the order of the exchange below counts
-    mlt_file_job *last = atomic_load_explicit(&line->finished, memory_order_relaxed);
+    mlt_file_task *last = atomic_load_explicit(&line->finished, memory_order_relaxed);
     do
         job->next = last;
     while (!atomic_compare_exchange_weak_explicit(
         &line->finished, &last, job,
-        memory_order_release, // pairs with the acquire of mlt_file_line_take
+        memory_order_release, // pairs with the acquire of mlt_file_aio_reap
         memory_order_relaxed));
     if (!last)
-        mlt_os_ring(line->doorbell);
+        mlt_os_eventfd_ring(line->doorbell);
 }
 
 static void *work(void *unused)
@@ -51,8 +51,8 @@ static void *work(void *unused)
         mlt_list_node *l = mlt_list_pop_front(&pool.jobs);
         if (l) {
             pthread_mutex_unlock(&pool.lock);
-            mlt_file_job *job = mlt_container_of(l, mlt_file_job, node);
-            mlt_file_line *line = job->line;
+            mlt_file_task *job = mlt_container_of(l, mlt_file_task, node);
+            mlt_file_aio *line = job->line;
             job->run(job);
             finish(line, job);
             pthread_mutex_lock(&pool.lock);
@@ -82,15 +82,15 @@ static bool add_thread(void)
     return error == 0;
 }
 
-static void ask_kernel(mlt_file_line *line)
+static void ask_kernel(mlt_file_aio *line)
 {
     line->uring = mlt_file_uring_new(line->doorbell);
     line->kernel = line->uring ? MLT_FILE_KERNEL_READS : MLT_FILE_KERNEL_REFUSES;
 }
 
-mlt_status mlt_file_line_init(mlt_file_line *line)
+mlt_status mlt_file_aio_init(mlt_file_aio *line)
 {
-    *line = (mlt_file_line){.doorbell = mlt_os_ring_new()};
+    *line = (mlt_file_aio){.doorbell = mlt_os_eventfd_new()};
     if (line->doorbell < 0)
         return MLT_ERR_SYSTEM;
     if (mlt_file_conf.async == MLT_FILE_ASYNC_THREADS)
@@ -120,7 +120,7 @@ static void end_threads(void)
     pool.threads = 0;
 }
 
-void mlt_file_line_fini(mlt_file_line *line)
+void mlt_file_aio_fini(mlt_file_aio *line)
 {
     mlt_assert(line->open == 0);
     pthread_mutex_lock(&pool.lock);
@@ -136,7 +136,7 @@ void mlt_file_line_fini(mlt_file_line *line)
     mlt_os_close(line->doorbell);
 }
 
-static bool submit_uring(mlt_file_line *line, mlt_file_job *job)
+static bool submit_uring(mlt_file_aio *line, mlt_file_task *job)
 {
     if (!job->read.access)
         return false;
@@ -145,7 +145,7 @@ static bool submit_uring(mlt_file_line *line, mlt_file_job *job)
     return line->uring && mlt_file_uring_give(line->uring, &job->read);
 }
 
-static bool give_thread(mlt_file_line *line, mlt_file_job *job)
+static bool give_thread(mlt_file_aio *line, mlt_file_task *job)
 {
     job->line = line;
     pthread_mutex_lock(&pool.lock);
@@ -160,7 +160,7 @@ static bool give_thread(mlt_file_line *line, mlt_file_job *job)
     return has_thread;
 }
 
-bool mlt_file_give(mlt_file_line *line, mlt_file_job *job)
+bool mlt_file_give(mlt_file_aio *line, mlt_file_task *job)
 {
     bool given = submit_uring(line, job) || give_thread(line, job);
     line->open += given;
@@ -168,11 +168,11 @@ bool mlt_file_give(mlt_file_line *line, mlt_file_job *job)
 }
 
 // What the kernel leaves undone is a thread's; if there is none, the worker itself must wait.
-static void reap_uring(mlt_file_line *line)
+static void reap_uring(mlt_file_aio *line)
 {
     mlt_file_read *read;
     while (line->uring && (read = mlt_file_uring_take(line->uring))) {
-        mlt_file_job *job = mlt_container_of(read, mlt_file_job, read);
+        mlt_file_task *job = mlt_container_of(read, mlt_file_task, read);
         if (read->undone && give_thread(line, job))
             continue;
         if (read->undone)
@@ -182,14 +182,14 @@ static void reap_uring(mlt_file_line *line)
     }
 }
 
-void mlt_file_line_take(mlt_file_line *line)
+void mlt_file_aio_reap(mlt_file_aio *line)
 {
-    mlt_os_hush(line->doorbell);
+    mlt_os_eventfd_drain(line->doorbell);
     reap_uring(line);
     // acquire: pairs with finish
-    mlt_file_job *job = atomic_exchange_explicit(&line->finished, NULL, memory_order_acquire);
+    mlt_file_task *job = atomic_exchange_explicit(&line->finished, NULL, memory_order_acquire);
     while (job) {
-        mlt_file_job *next = job->next;
+        mlt_file_task *next = job->next;
         line->open--;
         job->done(job);
         job = next;

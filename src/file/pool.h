@@ -4,7 +4,7 @@
 //
 //     worker: give ──> queue of the process ──> a thread runs it ──> line of the worker ──> doorbell
 //                └──> a short read: the kernel does it (file/uring.h) ─────────────────────> doorbell
-//     worker: the doorbell can be read ──> mlt_file_line_take: `done` of each job, on the worker's thread
+//     worker: the doorbell can be read ──> mlt_file_aio_reap: `done` of each job, on the worker's thread
 //
 // A line is a worker's: it gives jobs and takes them back, in any order. Threads are made when jobs
 // wait and no thread is idle, up to a number; they end when the last line of the process is freed.
@@ -20,17 +20,17 @@
 #include "base/status.h"
 #include "file/uring.h"
 
-typedef struct mlt_file_line mlt_file_line;
+typedef struct mlt_file_aio mlt_file_aio;
 
-typedef struct mlt_file_job {
-    mlt_list_node node;        // in the queue
-    struct mlt_file_job *next; // in the line
-    mlt_file_line *line;
-    void (*run)(struct mlt_file_job *job); // on a thread of the pool; may block
+typedef struct mlt_file_task {
+    mlt_list_node node;         // in the queue
+    struct mlt_file_task *next; // in the line
+    mlt_file_aio *line;
+    void (*run)(struct mlt_file_task *job); // on a thread of the pool; may block
     void (*done)(
-        struct mlt_file_job *job); // on the worker's thread; the job's memory is the caller's
+        struct mlt_file_task *job); // on the worker's thread; the job's memory is the caller's
     mlt_file_read read; // read.access: a short read that is all that `run` does; NULL: it does more
-} mlt_file_job;
+} mlt_file_task;
 
 typedef enum mlt_file_kernel {
     MLT_FILE_KERNEL_UNASKED,
@@ -38,23 +38,23 @@ typedef enum mlt_file_kernel {
     MLT_FILE_KERNEL_READS,
 } mlt_file_kernel;
 
-struct mlt_file_line {
+struct mlt_file_aio {
     int doorbell;  // can be read when something is done (os/file.h)
     uint32_t open; // jobs given and not taken back; the worker's thread's
     uint32_t
         in_pool; // jobs in the queue, or whose thread still uses the line; under the pool's lock
-    _Atomic(mlt_file_job *) finished; // the last one first
-    mlt_file_kernel kernel;           // the worker's thread's, as is:
-    mlt_file_uring *uring;            // MLT_FILE_KERNEL_READS
+    _Atomic(mlt_file_task *) finished; // the last one first
+    mlt_file_kernel kernel;            // the worker's thread's, as is:
+    mlt_file_uring *uring;             // MLT_FILE_KERNEL_READS
 };
 
 // MLT_ERR_SYSTEM: the system refuses a descriptor. MLT_ERR_UNSUPPORTED: the user wants the kernel to read,
 // which refuses. errno tells why.
-mlt_status mlt_file_line_init(mlt_file_line *line) MLT_MUST_CHECK;
-void mlt_file_line_fini(mlt_file_line *line); // nothing is open
+mlt_status mlt_file_aio_init(mlt_file_aio *line) MLT_MUST_CHECK;
+void mlt_file_aio_fini(mlt_file_aio *line); // nothing is open
 
 // Fill in run, done and read.access before. False: the system refuses the first thread, and nothing was done.
-bool mlt_file_give(mlt_file_line *line, mlt_file_job *job) MLT_MUST_CHECK;
+bool mlt_file_give(mlt_file_aio *line, mlt_file_task *job) MLT_MUST_CHECK;
 
 // Calls `done` of all jobs that have been run since.
-void mlt_file_line_take(mlt_file_line *line);
+void mlt_file_aio_reap(mlt_file_aio *line);

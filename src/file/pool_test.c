@@ -20,7 +20,7 @@
 enum { LINES = 3, JOBS = 2000, TIMES = 3, BYTES = 40, SIZE = JOBS * 7 };
 
 typedef struct job {
-    mlt_file_job job;
+    mlt_file_task job;
     int run, done;
     mlt_file_access access;
     unsigned char room[BYTES];
@@ -28,7 +28,7 @@ typedef struct job {
 
 static int fd;
 
-static void run(mlt_file_job *j)
+static void run(mlt_file_task *j)
 {
     job *it = mlt_container_of(j, job, job);
     it->run++;
@@ -36,7 +36,7 @@ static void run(mlt_file_job *j)
         mlt_file_access_run(&it->access);
 }
 
-static void done(mlt_file_job *j)
+static void done(mlt_file_task *j)
 {
     mlt_container_of(j, job, job)->done++;
 }
@@ -62,7 +62,7 @@ static void prepare(job *it, int i)
     it->job.read.access = &it->access;
 }
 
-static void check(const job *it, const mlt_file_line *line)
+static void check(const job *it, const mlt_file_aio *line)
 {
     const mlt_file_access *a = &it->access;
     CHECK(it->done == 1);
@@ -82,27 +82,27 @@ static void *use(void *unused)
     (void)unused;
     static _Thread_local job jobs[JOBS];
     for (int time = 0; time < TIMES; time++) {
-        mlt_file_line line;
-        CHECK(mlt_file_line_init(&line) == MLT_OK);
+        mlt_file_aio line;
+        CHECK(mlt_file_aio_init(&line) == MLT_OK);
         for (int i = 0; i < JOBS; i++) {
             prepare(&jobs[i], i);
             CHECK(mlt_file_give(&line, &jobs[i].job));
             if (i % 100 == 0)
-                mlt_file_line_take(&line);
+                mlt_file_aio_reap(&line);
         }
         while (line.open > 0) {
             struct pollfd doorbell = {.fd = line.doorbell, .events = POLLIN};
             CHECK(poll(&doorbell, 1, -1) == 1);
-            mlt_file_line_take(&line);
+            mlt_file_aio_reap(&line);
         }
         for (int i = 0; i < JOBS; i++)
             check(&jobs[i], &line);
-        mlt_file_line_fini(&line);
+        mlt_file_aio_fini(&line);
     }
     return NULL;
 }
 
-// Instead of libc's, for this whole program: mlt_os_ring is slow if the test wants it.
+// Instead of libc's, for this whole program: mlt_os_eventfd_ring is slow if the test wants it.
 static atomic_bool slow, ringing;
 
 ssize_t write(int to, const void *data, size_t bytes)
@@ -119,19 +119,19 @@ ssize_t write(int to, const void *data, size_t bytes)
 // The other line keeps the threads alive, so nobody waits for their end.
 static void free_while_it_rings(void)
 {
-    mlt_file_line other, line;
+    mlt_file_aio other, line;
     job j = {.job = {.run = run, .done = done}};
-    CHECK(mlt_file_line_init(&other) == MLT_OK && mlt_file_line_init(&line) == MLT_OK);
+    CHECK(mlt_file_aio_init(&other) == MLT_OK && mlt_file_aio_init(&line) == MLT_OK);
     atomic_store(&slow, true);
     CHECK(mlt_file_give(&line, &j.job));
     while (!atomic_load(&ringing))
         CHECK(sched_yield() == 0);
-    mlt_file_line_take(&line); // as if the kernel had rung
+    mlt_file_aio_reap(&line); // as if the kernel had rung
     CHECK(j.done == 1 && line.open == 0);
-    mlt_file_line_fini(&line);
+    mlt_file_aio_fini(&line);
     CHECK(!atomic_load(&ringing));
     atomic_store(&slow, false);
-    mlt_file_line_fini(&other);
+    mlt_file_aio_fini(&other);
 }
 
 static void use_all(void)

@@ -272,7 +272,7 @@ static MLT_COLD void name_conn(mlt_flow_conn *conn)
 {
     static const char begin[] = "waits for room in queue ";
     enum { SIZE = CONN_NAME + 64 };
-    conn->where = mlt_take(SIZE, 1);
+    conn->where = mlt_xcalloc(SIZE, 1);
     memcpy(conn->where, begin, sizeof begin);
     name_of(conn->program, conn->line, conn->where + sizeof begin - 1, SIZE - sizeof begin);
 }
@@ -727,15 +727,15 @@ static void find_lines(struct mlt_flow_conns *conns, bool count)
 
 void mlt_flow_conns_begin(mlt_flow_program *program)
 {
-    struct mlt_flow_conns *conns = mlt_take(1, sizeof *conns);
+    struct mlt_flow_conns *conns = mlt_xcalloc(1, sizeof *conns);
     mlt_assert(program->lowered->line_count <= INT32_MAX); // tags
     conns->program = program;
-    conns->number_of = mlt_take(program->lowered->line_count, sizeof *conns->number_of);
-    conns->peers = mlt_take(program->sites->workers, sizeof *conns->peers);
+    conns->number_of = mlt_xcalloc(program->lowered->line_count, sizeof *conns->number_of);
+    conns->peers = mlt_xcalloc(program->sites->workers, sizeof *conns->peers);
     mlt_pool_init(&conns->records, sizeof(record), RECORDS);
     find_lines(conns, true);
-    conns->begins = mlt_take(conns->begin_count, sizeof *conns->begins);
-    conns->ends = mlt_take(conns->end_count, sizeof *conns->ends);
+    conns->begins = mlt_xcalloc(conns->begin_count, sizeof *conns->begins);
+    conns->ends = mlt_xcalloc(conns->end_count, sizeof *conns->ends);
     find_lines(conns, false);
     conns->open = (uint64_t)conns->begin_count + conns->end_count;
     for (uint32_t i = 0; i < program->instance_count; i++)

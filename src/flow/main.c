@@ -111,7 +111,7 @@ static void take_given(arguments *a, const char *text)
                  text, value + 1);
         return;
     }
-    char *name = mlt_take((size_t)(value - text) + 1, 1);
+    char *name = mlt_xcalloc((size_t)(value - text) + 1, 1);
     memcpy(name, text, (size_t)(value - text));
     *MLT_ARRAY_ADD(a->given, a->given_count, a->given_room) =
         (mlt_flow_given){.name = name, .value = number};
@@ -119,7 +119,7 @@ static void take_given(arguments *a, const char *text)
 
 static void read_arguments(arguments *a, int argc, char **argv)
 {
-    *a = (arguments){.argv = mlt_take((size_t)argc + 1, sizeof *a->argv)};
+    *a = (arguments){.argv = mlt_xcalloc((size_t)argc + 1, sizeof *a->argv)};
     for (int i = 0; i < argc; i++) {
         if (i == 0 || strncmp(argv[i], "-", 1) != 0) {
             a->argv[a->argc++] = argv[i];
@@ -179,7 +179,7 @@ static void print_sentences(const mlt_flow_graph *g)
 {
     fflush(stdout);
     for (uint32_t i = 0; i < g->sentence_count; i++) {
-        const mlt_flow_sentence *s = &g->sentences[i];
+        const mlt_flow_graph_message *s = &g->sentences[i];
         fprintf(stderr, "%s:%d: %s: %s\n", s->file, s->line, s->warning ? "warning" : "error",
                 s->text);
     }
@@ -223,7 +223,7 @@ static mlt_flow_sites *new_sites(const mlt_worker *worker, const char *hosts,
     mlt_job *job = worker->boot->job;
     uint32_t most = 1;
     for (uint32_t w = 0; w < job->workers; w++) {
-        uint32_t ranks = mlt_job_place_at(job, w)->ranks;
+        uint32_t ranks = mlt_job_location_at(job, w)->ranks;
         most = ranks > most ? ranks : most;
     }
     mlt_flow_sites *sites =
@@ -231,7 +231,7 @@ static mlt_flow_sites *new_sites(const mlt_worker *worker, const char *hosts,
     if (!sites)
         return NULL;
     if (names) {
-        uint32_t *host_of = mlt_take(job->workers, sizeof *host_of);
+        uint32_t *host_of = mlt_xcalloc(job->workers, sizeof *host_of);
         for (uint32_t w = 0; w < job->workers; w++)
             host_of[w] = mlt_job_host_of(job, w);
         mlt_flow_sites_set(sites, host_of, names, job->hosts);
@@ -247,13 +247,13 @@ static mlt_flow_sites *new_sites(const mlt_worker *worker, const char *hosts,
 static mlt_flow_program *new_program(mlt_csp *csp, const flow_root *root, const arguments *a,
                                      const char *hosts, const mlt_flow_host *names)
 {
-    mlt_flow_program *p = mlt_take(1, sizeof *p);
+    mlt_flow_program *p = mlt_xcalloc(1, sizeof *p);
     p->csp = csp;
     p->worker = csp->worker->index;
     p->processes = csp->processes;
     p->ranks_here = csp->worker->count;
     p->argc = a->argc;
-    p->argv = mlt_take((size_t)a->argc + 1, sizeof *p->argv);
+    p->argv = mlt_xcalloc((size_t)a->argc + 1, sizeof *p->argv);
     memcpy(p->argv, a->argv, (size_t)a->argc * sizeof *p->argv);
     p->graph = mlt_flow_graph_new(root, a->given, a->given_count);
     if (!p->graph->errors && !a->wrong[0] && !a->help) {
@@ -359,7 +359,7 @@ static void run_tasks(mlt_flow_program *p)
 {
     uint32_t place = (uint32_t)(mlt_csp_rank()->world - p->csp->worker->first_rank);
     uint32_t first = p->place_first[place], count = p->place_first[place + 1] - first;
-    csp_proc *procs = mlt_take(count + 1, sizeof *procs);
+    csp_proc *procs = mlt_xcalloc(count + 1, sizeof *procs);
     for (uint32_t i = 0; i < count; i++) {
         flow_instance *instance = &p->instances[first + i];
         procs[i] = (csp_proc){.run = mlt_flow_task_main, .arg = instance, .name = instance->name};
@@ -417,7 +417,7 @@ static void duplicate_stdin(int32_t has)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the ranks of this process
     const mlt_worker *w = mlt_csp_self->worker;
     mlt_job *job = w->boot->job;
-    uint32_t proc = mlt_job_place_at(job, mlt_worker_of_rank(w, has))->proc;
+    uint32_t proc = mlt_job_location_at(job, mlt_worker_of_rank(w, has))->proc;
     if (proc == w->boot->proc)
         return;
     pthread_mutex_lock(&lock);
@@ -472,10 +472,11 @@ static mlt_flow_host *exchange_host_names(csp_group *all)
         own[0] = '\0';
     if (told)
         snprintf(own, sizeof own, "%s", told);
-    long *mine = mlt_take(2 * (size_t)job->hosts, sizeof own), *of_all = mine + job->hosts * WORDS;
+    long *mine = mlt_xcalloc(2 * (size_t)job->hosts, sizeof own),
+         *of_all = mine + job->hosts * WORDS;
     memcpy(mine + job->host * WORDS, own, sizeof own);
     (void)csp_group_allreduce(all, csp_node(), mine, of_all, job->hosts * WORDS, &csp_max_long);
-    mlt_flow_host *names = mlt_take(job->hosts, sizeof *names);
+    mlt_flow_host *names = mlt_xcalloc(job->hosts, sizeof *names);
     for (uint32_t h = 0; h < job->hosts; h++)
         memcpy(names[h].name, of_all + h * WORDS, sizeof own);
     free(mine);

@@ -91,8 +91,8 @@ static void make_instances(mlt_flow_program *p)
 {
     const mlt_flow_lowered *l = p->lowered;
     uint32_t first_rank = (uint32_t)p->csp->worker->first_rank;
-    p->place_first = mlt_take(p->ranks_here + 2, sizeof *p->place_first);
-    p->instance_of = mlt_take(l->task_count + 1, sizeof *p->instance_of);
+    p->place_first = mlt_xcalloc(p->ranks_here + 2, sizeof *p->place_first);
+    p->instance_of = mlt_xcalloc(l->task_count + 1, sizeof *p->instance_of);
     for (uint32_t t = 0; t < l->task_count; t++) {
         if (l->tasks[t].worker != p->worker)
             continue;
@@ -223,15 +223,15 @@ void mlt_flow_start(mlt_flow_program *p)
     uint32_t most = 0;
     mlt_flow_elements_init(&p->elements);
     make_instances(p);
-    p->inlet_of = mlt_take(p->lowered->line_count + 1, sizeof(mlt_flow_inlet *));
+    p->inlet_of = mlt_xcalloc(p->lowered->line_count + 1, sizeof(mlt_flow_inlet *));
     for (uint32_t i = 0; i < p->instance_count; i++)
         most = p->instances[i].ins > most ? p->instances[i].ins : most;
-    lines_in *lines = mlt_take(most + 1, sizeof *lines);
+    lines_in *lines = mlt_xcalloc(most + 1, sizeof *lines);
     for (uint32_t i = 0; i < p->instance_count; i++)
         make_inlets(p, &p->instances[i], lines);
     for (uint32_t i = 0; i < p->instance_count; i++)
         make_outlets(p, &p->instances[i]);
-    for (uint32_t i = 0; i < p->instance_count && mlt_interceptors_here(); i++)
+    for (uint32_t i = 0; i < p->instance_count && mlt_interceptors_current(); i++)
         wrap_queues(p, &p->instances[i]);
     free(lines);
     mlt_flow_conns_begin(p);

@@ -207,7 +207,7 @@ static size_t add_dropped(const mlt_flow_graph *g, const long *dropped, sums *ou
 static void tell_launcher(const mlt_flow_program *p, const numbers *of, const long *dropped,
                           size_t queues)
 {
-    sums *all = mlt_take(p->lowered->line_count + queues + 1, sizeof *all);
+    sums *all = mlt_xcalloc(p->lowered->line_count + queues + 1, sizeof *all);
     size_t n = sum_up(p->lowered, of, all);
     // Lines that were summed up are still there: begin with zeros.
     memset(all + n, 0, (p->lowered->line_count + queues - n) * sizeof *all);
@@ -239,10 +239,10 @@ void mlt_flow_stats_tell(mlt_flow_program *p)
     csp_group *workers = csp_nodes() > 1 ? csp_group_of_nodes("flow report", speaks) : NULL;
     if (speaks) {
         size_t longs = lines * (sizeof(numbers) / sizeof(long)) + queues;
-        long *own = mlt_take(longs + 1, sizeof *own), *all = own;
+        long *own = mlt_xcalloc(longs + 1, sizeof *own), *all = own;
         note_own(p, (numbers *)own, own + (longs - queues));
         if (workers) {
-            all = mlt_take(longs + 1, sizeof *all);
+            all = mlt_xcalloc(longs + 1, sizeof *all);
             (void)csp_group_reduce(workers, csp_group_first(workers), own, all, longs,
                                    &csp_sum_long, 0);
         }

@@ -68,7 +68,7 @@ mlt_flow_declaration *mlt_flow_gen_modules(const mlt_flow_file *file, size_t *co
         room++;
     for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
         room += r->required_count;
-    mlt_flow_declaration *list = mlt_take(room, sizeof *list);
+    mlt_flow_declaration *list = mlt_xcalloc(room, sizeof *list);
     for (const mlt_flow_declaration *d = file->declarations; d; d = d->next)
         list[n++] = *d;
     for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
@@ -401,7 +401,7 @@ static void put_hosts(mlt_gen *g, const char *hosts)
     for (const char *line = hosts; *line;) {
         size_t n = strcspn(line, "\n");
         n += line[n] == '\n';
-        char *text = mlt_take(1, n + 1);
+        char *text = mlt_xcalloc(1, n + 1);
         memcpy(text, line, n);
         text[n] = '\0';
         mlt_gen_put(g, line == hosts ? "" : "\n    ");
@@ -445,9 +445,9 @@ void mlt_flow_gen_program(const mlt_flow_file *file, const mlt_flow_override *ov
     size_t roots = 0;
     for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
         roots++;
-    g.roots = mlt_take(roots + 1, sizeof *g.roots);
+    g.roots = mlt_xcalloc(roots + 1, sizeof *g.roots);
     g.modules = mlt_flow_gen_modules(file, &g.module_count);
-    g.used = mlt_take(g.module_count + 1, sizeof *g.used);
+    g.used = mlt_xcalloc(g.module_count + 1, sizeof *g.used);
     if (g.main)
         gen_reach(&g, g.main);
     put_top(&g);

@@ -10,7 +10,7 @@
 void mlt_flow_say(mlt_flow_messages *to, int line, int column, mlt_flow_severity severity,
                   const char *format, ...)
 {
-    mlt_flow_message *message = mlt_take(1, sizeof *message);
+    mlt_flow_message *message = mlt_xcalloc(1, sizeof *message);
     message->line = line;
     message->column = column;
     message->warning = severity == MLT_FLOW_WARNING;

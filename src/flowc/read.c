@@ -346,7 +346,7 @@ static void read_file(mlt_flow_reader *r)
 mlt_flow_file *mlt_flow_read(const char *path, const char *text, size_t size,
                              mlt_flow_messages *messages)
 {
-    mlt_flow_file *file = mlt_take(1, sizeof *file);
+    mlt_flow_file *file = mlt_xcalloc(1, sizeof *file);
     file->arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
     file->path = mlt_flow_arena_text(file->arena, path, strlen(path));
     if (!size)

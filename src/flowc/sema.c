@@ -161,7 +161,7 @@ static bool wire_instance(wirer *w, const mlt_flow_statement *s)
         return false;
     if (s->count)
         count = FLOW_COUNT(count);
-    int *vector = mlt_take(1, sizeof *vector);
+    int *vector = mlt_xcalloc(1, sizeof *vector);
     const flow_module *module = mlt_flow_built_in(s->module);
     mlt_sema_root *root = mlt_sema_root_of(w->c, s->module);
     *vector = root
@@ -196,7 +196,7 @@ static bool make_parts(wirer *w, const mlt_flow_stage *s, flow_stage *to)
     size_t count = 0;
     for (const mlt_flow_wire_part *p = s->parts; p; p = p->next)
         count++;
-    flow_part *parts = mlt_take(count, sizeof *parts);
+    flow_part *parts = mlt_xcalloc(count, sizeof *parts);
     to->join = s->joint == MLT_FLOW_EACH ? FLOW_EACH : FLOW_JOIN;
     to->parts = parts;
     to->count = count;
@@ -211,7 +211,7 @@ static bool wire_flow(wirer *w, const mlt_flow_statement *s)
     size_t count = 0, i = 0;
     for (const mlt_flow_stage *t = s->stages; t; t = t->next)
         count++;
-    flow_stage *stages = mlt_take(count, sizeof *stages);
+    flow_stage *stages = mlt_xcalloc(count, sizeof *stages);
     bool fine = true;
     for (const mlt_flow_stage *t = s->stages; t && fine; t = t->next)
         fine = make_parts(w, t, &stages[i++]);
@@ -238,7 +238,7 @@ static bool wire_place(wirer *w, const mlt_flow_statement *s)
 
 static bool wire_const(wirer *w, const mlt_flow_statement *s)
 {
-    mlt_sema_value *v = mlt_take(1, sizeof *v);
+    mlt_sema_value *v = mlt_xcalloc(1, sizeof *v);
     v->next = w->values;
     bool fine = value_of(w->c, w->values, s->constant, v);
     w->values = v;

@@ -68,7 +68,7 @@ typedef struct compile_work {
 // Memory of the schedule's own, not zeroed.
 static void *take_own(size_t bytes)
 {
-    return mlt_take_more(NULL, bytes, 1);
+    return mlt_xrealloc(NULL, bytes, 1);
 }
 
 // Memory of the work: in its room while there is some, so that a small program takes none.
@@ -86,7 +86,7 @@ static void *take_zeroed(compile_work *w, size_t count, size_t size)
     size_t bytes = (count * size + 8) & ~(size_t)7;
     if (bytes <= sizeof w->room - w->used)
         return memset(compile_take(w, count, size), 0, bytes);
-    return mlt_take(1, bytes);
+    return mlt_xcalloc(1, bytes);
 }
 
 static void compile_give(const compile_work *w, void *memory)

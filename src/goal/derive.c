@@ -238,7 +238,7 @@ static void tie_all(const mlt_goal_rank *rank, deps *d)
 void mlt_goal_derive(mlt_goal_program *program, uint32_t rank)
 {
     mlt_goal_rank *r = &program->rank[rank];
-    deps d = {.last = mlt_take(r->count, sizeof *d.last)};
+    deps d = {.last = mlt_xcalloc(r->count, sizeof *d.last)};
     tie_all(r, &d);
     for (uint32_t i = 0; i < d.count; i++)
         mlt_goal_require(program, rank, d.dep[i].action, d.dep[i].on);

@@ -546,7 +546,7 @@ static bool look_at_code(const mlt_goal_sched *sched, needs *n, char *why, size_
 
 static mlt_req *new_requests(mlt_run *run, uint32_t count)
 {
-    mlt_req *requests = mlt_take(count, sizeof *requests);
+    mlt_req *requests = mlt_xcalloc(count, sizeof *requests);
     for (uint32_t i = 0; i < count; i++) {
         mlt_req_init(&requests[i], NULL, MLT_REQ_RECV); // a start says which rank, and what it is
         requests[i].done = true;                        // not under way
@@ -563,24 +563,24 @@ mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out
     *out = NULL;
     if (!look_at_code(sched, &n, why, why_size))
         return MLT_ERR_INVALID;
-    mlt_run *run = mlt_take(1, sizeof *run);
+    mlt_run *run = mlt_xcalloc(1, sizeof *run);
     run->sched = sched;
     run->work.run = step_later;
     run->scratch_turn = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     run->slides = sched->window && !(sched->flags & MLT_GOAL_SCHED_SEGMENTS);
-    run->base = mlt_take(sched->buffers, sizeof *run->base);
-    run->function = mlt_take(sched->users, sizeof *run->function);
-    run->argument = mlt_take(sched->users, sizeof *run->argument);
+    run->base = mlt_xcalloc(sched->buffers, sizeof *run->base);
+    run->function = mlt_xcalloc(sched->users, sizeof *run->function);
+    run->argument = mlt_xcalloc(sched->users, sizeof *run->argument);
     memcpy(run->result_bytes, n.result, sizeof n.result);
     run->sent = run->received = *MLT_TYPE_BYTE;
     run->requests = new_requests(run, sched->requests);
-    run->seen = mlt_take(sched->indices, sizeof *run->seen);
+    run->seen = mlt_xcalloc(sched->indices, sizeof *run->seen);
     while (run->mask + 1 < sched->indices)
         run->mask = 2 * run->mask + 1;
-    run->ready = mlt_take((uint64_t)run->mask + 1, sizeof *run->ready);
-    run->nowhere_out = n.out ? mlt_take(n.out, 1) : NULL;
-    run->nowhere_in = n.in ? mlt_take(n.in, 1) : NULL;
-    run->over = run->slides ? mlt_take(sched->indices, 1) : NULL;
+    run->ready = mlt_xcalloc((uint64_t)run->mask + 1, sizeof *run->ready);
+    run->nowhere_out = n.out ? mlt_xcalloc(n.out, 1) : NULL;
+    run->nowhere_in = n.in ? mlt_xcalloc(n.in, 1) : NULL;
+    run->over = run->slides ? mlt_xcalloc(sched->indices, 1) : NULL;
     run->end = mlt_goal_sched_act(sched, (uint32_t)sched->bytes);
     *out = run;
     return MLT_OK;

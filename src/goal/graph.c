@@ -17,8 +17,8 @@ enum { REACH_ACTIONS = 16384 }; // n * n / 8 bytes: 32 MiB
 static void rows(const mlt_goal_rank *rank, bool forward, uint32_t **at_out, uint32_t **to_out)
 {
     uint32_t n = rank->count;
-    uint32_t *at = mlt_take((size_t)n + 2, sizeof *at),
-             *to = mlt_take(rank->deps_count, sizeof *to);
+    uint32_t *at = mlt_xcalloc((size_t)n + 2, sizeof *at),
+             *to = mlt_xcalloc(rank->deps_count, sizeof *to);
     for (uint32_t d = 0; d < rank->deps_count; d++)
         at[(forward ? mlt_goal_plain(rank->deps[d].on) : rank->deps[d].action) + 2]++;
     for (uint32_t i = 2; i < n + 2; i++)
@@ -32,7 +32,7 @@ static void rows(const mlt_goal_rank *rank, bool forward, uint32_t **at_out, uin
             to[at[dep.action + 1]++] = dep.on;
     }
     // seen[b]: 1 + where b stands in the current row.
-    uint32_t *seen = mlt_take(n, sizeof *seen), kept = 0;
+    uint32_t *seen = mlt_xcalloc(n, sizeof *seen), kept = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t begin = at[i], end = at[i + 1], first = kept;
         for (uint32_t e = begin; e < end; e++) {
@@ -61,7 +61,7 @@ static void find_cycle(mlt_goal_graph *graph, const uint32_t *open)
     uint32_t n = graph->count, a = 0;
     while (!open[a])
         a++;
-    uint32_t *step = mlt_take(n, sizeof *step), *path = mlt_take(n, sizeof *path), length = 0;
+    uint32_t *step = mlt_xcalloc(n, sizeof *step), *path = mlt_xcalloc(n, sizeof *path), length = 0;
     while (!step[a]) {
         path[length++] = a;
         step[a] = length;
@@ -72,7 +72,7 @@ static void find_cycle(mlt_goal_graph *graph, const uint32_t *open)
     }
     uint32_t first = step[a] - 1;
     graph->cycle_count = length - first;
-    graph->cycle = mlt_take(graph->cycle_count, sizeof *graph->cycle);
+    graph->cycle = mlt_xcalloc(graph->cycle_count, sizeof *graph->cycle);
     memcpy(graph->cycle, path + first, graph->cycle_count * sizeof *path);
     free(step);
     free(path);
@@ -81,10 +81,10 @@ static void find_cycle(mlt_goal_graph *graph, const uint32_t *open)
 static void sort(mlt_goal_graph *graph)
 {
     uint32_t n = graph->count, done = 0, free_count = 0;
-    uint32_t *open = mlt_take(n, sizeof *open);
-    uint64_t *heap = mlt_take(n, sizeof *heap);
-    graph->order = mlt_take(n, sizeof *graph->order);
-    graph->place = mlt_take(n, sizeof *graph->place);
+    uint32_t *open = mlt_xcalloc(n, sizeof *open);
+    uint64_t *heap = mlt_xcalloc(n, sizeof *heap);
+    graph->order = mlt_xcalloc(n, sizeof *graph->order);
+    graph->place = mlt_xcalloc(n, sizeof *graph->place);
     for (uint32_t a = 0; a < n; a++) {
         open[a] = graph->before_at[a + 1] - graph->before_at[a];
         if (!open[a])
@@ -110,7 +110,7 @@ static void sort(mlt_goal_graph *graph)
 
 mlt_goal_graph *mlt_goal_graph_new(const mlt_goal_rank *rank)
 {
-    mlt_goal_graph *graph = mlt_take(1, sizeof *graph);
+    mlt_goal_graph *graph = mlt_xcalloc(1, sizeof *graph);
     graph->count = rank->count;
     rows(rank, true, &graph->next_at, &graph->next);
     rows(rank, false, &graph->before_at, &graph->before);
@@ -146,8 +146,8 @@ void mlt_goal_graph_free(mlt_goal_graph *graph)
 static void reach_make(mlt_goal_graph *graph)
 {
     uint32_t n = graph->count, words = (n + 63) / 64;
-    uint64_t *starts = mlt_take((size_t)n * words, sizeof *starts);
-    graph->reach = mlt_take((size_t)n * words, sizeof *graph->reach);
+    uint64_t *starts = mlt_xcalloc((size_t)n * words, sizeof *starts);
+    graph->reach = mlt_xcalloc((size_t)n * words, sizeof *graph->reach);
     for (uint32_t i = n; i-- > 0;) {
         uint32_t a = graph->order[i];
         uint64_t *row = starts + (size_t)a * words, *ends = graph->reach + (size_t)a * words;
@@ -173,8 +173,8 @@ static uint32_t search_begin(mlt_goal_graph *graph)
     for (int side = 0; side < 2 && !graph->searches; side++) {
         free(graph->seen[side]);
         free(graph->stack[side]);
-        graph->seen[side] = mlt_take(graph->count, sizeof *graph->seen[side]);
-        graph->stack[side] = mlt_take((size_t)graph->count + 1, sizeof *graph->stack[side]);
+        graph->seen[side] = mlt_xcalloc(graph->count, sizeof *graph->seen[side]);
+        graph->stack[side] = mlt_xcalloc((size_t)graph->count + 1, sizeof *graph->stack[side]);
     }
     return ++graph->searches;
 }

@@ -32,7 +32,7 @@ static int compare(const void *pa, const void *pb)
 // The ends of one side, sorted.
 static end *ends(const mlt_goal_program *program, bool sends, uint64_t count)
 {
-    end *out = mlt_take(count, sizeof *out);
+    end *out = mlt_xcalloc(count, sizeof *out);
     uint64_t n = 0;
     for (uint32_t r = 0; r < program->ranks; r++)
         for (uint32_t a = 0; a < program->rank[r].count; a++) {
@@ -48,8 +48,8 @@ static end *ends(const mlt_goal_program *program, bool sends, uint64_t count)
 
 mlt_goal_pairs *mlt_goal_pairs_new(const mlt_goal_program *program)
 {
-    mlt_goal_pairs *pairs = mlt_take(1, sizeof *pairs);
-    pairs->first = mlt_take((size_t)program->ranks + 1, sizeof *pairs->first);
+    mlt_goal_pairs *pairs = mlt_xcalloc(1, sizeof *pairs);
+    pairs->first = mlt_xcalloc((size_t)program->ranks + 1, sizeof *pairs->first);
     uint64_t sends = 0, recvs = 0;
     for (uint32_t r = 0; r < program->ranks; r++) {
         pairs->first[r + 1] = pairs->first[r] + program->rank[r].count;
@@ -59,7 +59,7 @@ mlt_goal_pairs *mlt_goal_pairs_new(const mlt_goal_program *program)
         }
     }
     uint64_t all = pairs->first[program->ranks];
-    pairs->other = mlt_take(all, sizeof *pairs->other);
+    pairs->other = mlt_xcalloc(all, sizeof *pairs->other);
     for (uint64_t i = 0; i < all; i++)
         pairs->other[i].action = MLT_GOAL_NONE;
     end *send = ends(program, true, sends), *recv = ends(program, false, recvs);

@@ -24,16 +24,16 @@ static void *more(void *array, uint32_t count, uint32_t *room, size_t element)
     if (count >= wanted)
         mlt_fatal("a GOAL program of one rank has at most %u actions, dependencies and buffers",
                   MLT_GOAL_STARTED - 1);
-    array = mlt_take_more(array, wanted, element);
+    array = mlt_xrealloc(array, wanted, element);
     *room = (uint32_t)wanted;
     return array;
 }
 
 mlt_goal_program *mlt_goal_program_new(uint32_t ranks)
 {
-    mlt_goal_program *program = mlt_take(1, sizeof *program);
+    mlt_goal_program *program = mlt_xcalloc(1, sizeof *program);
     program->names_room = 64;
-    program->names = mlt_take(1, program->names_room);
+    program->names = mlt_xcalloc(1, program->names_room);
     program->names_size = 1; // ""
     mlt_goal_program_grow(program, ranks);
     return program;
@@ -45,8 +45,8 @@ void mlt_goal_program_grow(mlt_goal_program *program, uint32_t ranks)
         return;
     mlt_assert(ranks <= MLT_GOAL_MAX_RANKS);
     bool first = !program->rank; // pages of ranks that stay empty are never touched then
-    program->rank = first ? mlt_take(ranks, sizeof *program->rank)
-                          : mlt_take_more(program->rank, ranks, sizeof *program->rank);
+    program->rank = first ? mlt_xcalloc(ranks, sizeof *program->rank)
+                          : mlt_xrealloc(program->rank, ranks, sizeof *program->rank);
     if (!first)
         memset(program->rank + program->ranks, 0, (ranks - program->ranks) * sizeof *program->rank);
     program->ranks = ranks;
@@ -56,14 +56,14 @@ static void *copy_of(const void *from, size_t bytes)
 {
     if (!bytes)
         return NULL;
-    void *to = mlt_take(1, bytes);
+    void *to = mlt_xcalloc(1, bytes);
     memcpy(to, from, bytes);
     return to;
 }
 
 mlt_goal_program *mlt_goal_program_copy(const mlt_goal_program *program)
 {
-    mlt_goal_program *copy = mlt_take(1, sizeof *copy);
+    mlt_goal_program *copy = mlt_xcalloc(1, sizeof *copy);
     *copy = *program;
     copy->names = copy_of(program->names, program->names_room);
     copy->name_table.slots = copy_of(program->name_table.slots,
@@ -123,7 +123,7 @@ uint32_t mlt_goal_name(mlt_goal_program *program, const char *text, size_t lengt
         uint64_t room = 2 * wanted;
         if (room > UINT32_MAX)
             mlt_fatal("the names of a GOAL program take at most 2 GiB");
-        program->names = mlt_take_more(program->names, room, 1);
+        program->names = mlt_xrealloc(program->names, room, 1);
         program->names_room = (uint32_t)room;
     }
     uint32_t name = program->names_size;
@@ -143,12 +143,12 @@ void mlt_goal_room(mlt_goal_rank *rank, uint64_t actions, uint64_t deps)
                   MLT_GOAL_STARTED - 1);
     if (actions > rank->room) {
         free(rank->actions);
-        rank->actions = mlt_take(actions, sizeof *rank->actions);
+        rank->actions = mlt_xcalloc(actions, sizeof *rank->actions);
         rank->room = (uint32_t)actions;
     }
     if (deps > rank->deps_room) {
         free(rank->deps);
-        rank->deps = mlt_take(deps, sizeof *rank->deps);
+        rank->deps = mlt_xcalloc(deps, sizeof *rank->deps);
         rank->deps_room = (uint32_t)deps;
     }
 }

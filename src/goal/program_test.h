@@ -57,7 +57,7 @@ static inline bool program_deps_equal(const mlt_goal_rank *a, const mlt_goal_ran
     size_t bytes = a->deps_count * sizeof *a->deps;
     if (!bytes || memcmp(a->deps, b->deps, bytes) == 0)
         return true;
-    mlt_goal_dep *x = mlt_take(1, bytes), *y = mlt_take(1, bytes);
+    mlt_goal_dep *x = mlt_xcalloc(1, bytes), *y = mlt_xcalloc(1, bytes);
     memcpy(x, a->deps, bytes);
     memcpy(y, b->deps, bytes);
     qsort(x, a->deps_count, sizeof *x, program_compare_deps);

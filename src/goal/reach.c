@@ -21,7 +21,7 @@ enum {
 static uint32_t lay(const mlt_goal_graph *graph, uint32_t *chain, uint32_t *pos, uint32_t **length)
 {
     uint32_t n = graph->count, chains = 0;
-    uint32_t *count = mlt_take(n, sizeof *count);
+    uint32_t *count = mlt_xcalloc(n, sizeof *count);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t a = graph->order[i], best = MLT_GOAL_NONE;
         for (uint32_t e = graph->before_at[a]; e < graph->before_at[a + 1]; e++) {
@@ -49,7 +49,7 @@ static int by_length(const void *pa, const void *pb)
 static void choose(mlt_goal_reach *reach, uint32_t chains, const uint32_t *length)
 {
     uint32_t n = reach->graph->count;
-    uint64_t *sorted = mlt_take(chains, sizeof *sorted);
+    uint64_t *sorted = mlt_xcalloc(chains, sizeof *sorted);
     for (uint32_t c = 0; c < chains; c++)
         sorted[c] = (uint64_t)length[c] << 32 | (UINT32_MAX - c);
     qsort(sorted, chains, sizeof *sorted, by_length);
@@ -57,7 +57,7 @@ static void choose(mlt_goal_reach *reach, uint32_t chains, const uint32_t *lengt
     reach->chains = room > CHAINS ? room : CHAINS;
     if (reach->chains > chains)
         reach->chains = chains;
-    uint32_t *number = mlt_take(chains, sizeof *number);
+    uint32_t *number = mlt_xcalloc(chains, sizeof *number);
     memset(number, 0xff, chains * sizeof *number); // NONE
     for (uint32_t c = 0; c < reach->chains; c++)
         number[UINT32_MAX - (uint32_t)sorted[c]] = c;
@@ -70,14 +70,14 @@ static void choose(mlt_goal_reach *reach, uint32_t chains, const uint32_t *lengt
 mlt_goal_reach *mlt_goal_reach_new(const mlt_goal_graph *graph)
 {
     uint32_t n = graph->count;
-    mlt_goal_reach *reach = mlt_take(1, sizeof *reach);
+    mlt_goal_reach *reach = mlt_xcalloc(1, sizeof *reach);
     reach->graph = graph;
-    reach->chain = mlt_take(n, sizeof *reach->chain);
-    reach->pos = mlt_take(n, sizeof *reach->pos);
+    reach->chain = mlt_xcalloc(n, sizeof *reach->chain);
+    reach->pos = mlt_xcalloc(n, sizeof *reach->pos);
     uint32_t *length, chains = lay(graph, reach->chain, reach->pos, &length);
     choose(reach, chains, length);
     free(length);
-    reach->seen_to = mlt_take((size_t)n * reach->chains, sizeof *reach->seen_to);
+    reach->seen_to = mlt_xcalloc((size_t)n * reach->chains, sizeof *reach->seen_to);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t a = graph->order[i];
         uint32_t *row = reach->seen_to + (size_t)a * reach->chains;
@@ -90,12 +90,12 @@ mlt_goal_reach *mlt_goal_reach_new(const mlt_goal_graph *graph)
         if (reach->chain[a] != MLT_GOAL_NONE)
             row[reach->chain[a]] = reach->pos[a] + 1;
     }
-    reach->mixed = mlt_take(n, sizeof *reach->mixed);
+    reach->mixed = mlt_xcalloc(n, sizeof *reach->mixed);
     for (uint32_t a = 0; a < n; a++)
         for (uint32_t e = graph->next_at[a]; e < graph->next_at[a + 1]; e++)
             reach->mixed[a] |= (graph->next[e] & MLT_GOAL_STARTED) != 0;
-    reach->stamp = mlt_take(n, sizeof *reach->stamp);
-    reach->stack = mlt_take(STEPS, sizeof *reach->stack);
+    reach->stamp = mlt_xcalloc(n, sizeof *reach->stamp);
+    reach->stack = mlt_xcalloc(STEPS, sizeof *reach->stack);
     return reach;
 }
 

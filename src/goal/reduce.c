@@ -152,9 +152,9 @@ uint64_t mlt_goal_reduce(mlt_goal_rank *rank, bool exact)
     }
     reduction x = {.graph = graph, .exact = exact, .budget = VISITS};
     x.reach = mlt_goal_reach_new(graph);
-    x.upto = mlt_take(x.reach->chains, sizeof *x.upto);
-    x.stamp = mlt_take(rank->count, sizeof *x.stamp);
-    x.stack = mlt_take(rank->count, sizeof *x.stack);
+    x.upto = mlt_xcalloc(x.reach->chains, sizeof *x.upto);
+    x.stamp = mlt_xcalloc(rank->count, sizeof *x.stamp);
+    x.stack = mlt_xcalloc(rank->count, sizeof *x.stack);
     for (uint32_t b = 0; b < rank->count; b++)
         kept = keep_needed(&x, rank, b, kept);
     rank->deps_count = kept;

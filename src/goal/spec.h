@@ -70,17 +70,17 @@ static inline bool mlt_collective_reduces(mlt_collective c)
 
 // EXCHANGE: one message of a rank's list. The n-th entry from A to B with a tag in A's sends meets
 // the n-th such entry in B's receives.
-typedef struct mlt_goal_part {
+typedef struct mlt_goal_message {
     uint32_t peer;
     int32_t tag;
     uint64_t at, bytes; // of `in`, of `out`
-} mlt_goal_part;
+} mlt_goal_message;
 
-typedef struct mlt_goal_parts { // of one rank
-    const mlt_goal_part *send, *recv;
+typedef struct mlt_goal_messages { // of one rank
+    const mlt_goal_message *send, *recv;
     uint32_t sends, recvs;
     uint64_t in, out; // bytes of the buffers
-} mlt_goal_parts;
+} mlt_goal_messages;
 
 // The operation of a reduction: predefined, or function `user` of the user's (op MLT_OPS).
 typedef struct mlt_goal_spec {
@@ -98,7 +98,7 @@ typedef struct mlt_goal_spec {
     // All these are the caller's, and must live as long as the spec is used.
     const uint64_t *starts;                // [ranks + 1] where the blocks begin; NULL: at r n
     const uint8_t *contributes, *receives; // REDUCE_TO: [ranks], not 0: the rank does; NULL: all do
-    const mlt_goal_parts *parts;           // EXCHANGE: [ranks]
+    const mlt_goal_messages *parts;        // EXCHANGE: [ranks]
     const char *in, *out; // "name", "name+offset", "offset"; NULL: as above, or for programs
                           // without named buffers MEMORY from 0 for both
 } mlt_goal_spec;

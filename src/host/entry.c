@@ -440,7 +440,7 @@ static void run_main(void *arg)
     mlt_rank *rank = arg;
     size_t bytes = (size_t)(program.argc + 1) * sizeof(char *) + program.words_bytes;
     bool small = bytes <= ARGS_ON_STACK;
-    void *memory = small ? alloca(bytes) : mlt_take_more(NULL, 1, bytes);
+    void *memory = small ? alloca(bytes) : mlt_xrealloc(NULL, 1, bytes);
     char **argv = copy_args(memory);
     mlt_globals_rank(rank, program.argc, argv, program.envp);
     main_function *own_main = program.main;
@@ -552,12 +552,12 @@ static void entry_write_lines(void)
 
 static void gather_words(void)
 {
-    program.word_at = mlt_take((size_t)program.argc + 1, sizeof *program.word_at);
+    program.word_at = mlt_xcalloc((size_t)program.argc + 1, sizeof *program.word_at);
     for (int i = 0; i < program.argc; i++) {
         program.word_at[i] = program.words_bytes;
         program.words_bytes += strlen(program.argv[i]) + 1;
     }
-    program.words = mlt_take(program.words_bytes + 1, 1);
+    program.words = mlt_xcalloc(program.words_bytes + 1, 1);
     for (int i = 0; i < program.argc; i++)
         strcpy(program.words + program.word_at[i], program.argv[i]);
 }

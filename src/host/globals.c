@@ -44,7 +44,7 @@ uint32_t mlt_globals_index(const mlt_rank *me)
 {
     mlt_job *job = me->worker->boot->job;
     const mlt_job_proc *proc = mlt_job_proc_at(job, me->worker->boot->proc);
-    return (uint32_t)(me->world - mlt_job_place_at(job, proc->first_worker)->first_rank);
+    return (uint32_t)(me->world - mlt_job_location_at(job, proc->first_worker)->first_rank);
 }
 
 mlt_images *mlt_globals_images(void)
@@ -209,7 +209,7 @@ void mlt_globals_thread(const mlt_rank *me)
 static void keep_tls(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_own_of(me);
-    own->tls = mlt_take_more(own->tls, 1, mlt_image_tls_bytes(&globals_here));
+    own->tls = mlt_xrealloc(own->tls, 1, mlt_image_tls_bytes(&globals_here));
     own->tls_blocks = globals_here.count;
 }
 

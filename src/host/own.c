@@ -17,7 +17,7 @@ mlt_rank_own *mlt_own_of(mlt_rank *me)
 {
     if (me->own)
         return me->own;
-    mlt_rank_own *own = mlt_take(1, sizeof *own);
+    mlt_rank_own *own = mlt_xcalloc(1, sizeof *own);
     own->line[0] = (mlt_line){.fd = -1, .buffered = true};
     own->line[1] = (mlt_line){.fd = -1};
     void *others = NULL; // a thread of the rank may need it, too, for the first time

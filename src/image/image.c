@@ -146,7 +146,7 @@ static uintptr_t gap(uintptr_t at, uintptr_t like, uintptr_t align)
 static uintptr_t image_lay_out(mlt_image_set *set)
 {
     uintptr_t largest = 1;
-    set->place = mlt_take(set->count, sizeof *set->place);
+    set->place = mlt_xcalloc(set->count, sizeof *set->place);
     for (uint32_t i = set->first; i < set->count; i++) {
         const mlt_object *o = &set->objects[i];
         if (!o->own)
@@ -230,7 +230,7 @@ static char *copy_of(const char *text)
 
 mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *why, size_t why_size)
 {
-    mlt_images *images = mlt_take(1, sizeof *images);
+    mlt_images *images = mlt_xcalloc(1, sizeof *images);
     mlt_image_set *set = images->last = &images->start;
     set->template.fd = -1;
     images->conf = *conf;
@@ -257,7 +257,7 @@ static uint64_t written_bytes(const mlt_image_set *set)
 {
     const mlt_template *t = &set->template;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), count = 0;
-    unsigned char *seen = mlt_take(t->bytes / page + 1, 1);
+    unsigned char *seen = mlt_xcalloc(t->bytes / page + 1, 1);
     for (uint32_t i = 0; i < set->count; i++)
         for (uint32_t f = 0; set->objects[i].own && f < t->fixup_count[i]; f++) {
             const char *at = mlt_template_at(t, set->objects, i, t->fixups[i][f].at);

@@ -53,7 +53,7 @@ void mlt_images_add(mlt_images *images, const char *prelude)
 {
     char why[WHY_BYTES];
     const mlt_image_set *before = images->last;
-    mlt_image_set *set = mlt_take(1, sizeof *set);
+    mlt_image_set *set = mlt_xcalloc(1, sizeof *set);
     set->template.fd = -1;
     set->first = before->count;
     set->objects = mlt_objects_since(before->objects, before->count, prelude, &set->count);

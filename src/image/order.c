@@ -9,8 +9,8 @@
 void mlt_order_init(mlt_order *order, const mlt_object *objects, uint32_t first, uint32_t count)
 {
     *order = (mlt_order){.objects = objects, .first = first, .count = count};
-    order->found = mlt_take(count, sizeof *order->found);
-    order->seen = mlt_take(count, sizeof *order->seen);
+    order->found = mlt_xcalloc(count, sizeof *order->found);
+    order->seen = mlt_xcalloc(count, sizeof *order->seen);
 }
 
 static const char *base_name(const char *path)

@@ -441,11 +441,11 @@ mlt_status mlt_template_new(mlt_object *objects, uint32_t first, uint32_t count,
                             const mlt_template *start, mlt_template *t, char *why, size_t why_size)
 {
     *t = (mlt_template){.fd = -1};
-    t->offset = mlt_take(count, sizeof *t->offset);
-    t->zeros = mlt_take(count, sizeof *t->zeros);
-    t->fixups = mlt_take(count, sizeof *t->fixups);
-    t->fixup_count = mlt_take(count, sizeof *t->fixup_count);
-    t->fixup_room = mlt_take(count, sizeof *t->fixup_room);
+    t->offset = mlt_xcalloc(count, sizeof *t->offset);
+    t->zeros = mlt_xcalloc(count, sizeof *t->zeros);
+    t->fixups = mlt_xcalloc(count, sizeof *t->fixups);
+    t->fixup_count = mlt_xcalloc(count, sizeof *t->fixup_count);
+    t->fixup_room = mlt_xcalloc(count, sizeof *t->fixup_room);
     work w = {.objects = objects,
               .first = first,
               .count = count,

@@ -24,11 +24,11 @@ void mlt_waits_init(mlt_waits *waits, uint32_t count, void (*emit)(mlt_waits *wa
                     void *user)
 {
     *waits = (mlt_waits){.count = count};
-    waits->at = mlt_take((size_t)count + 2, sizeof *waits->at);
+    waits->at = mlt_xcalloc((size_t)count + 2, sizeof *waits->at);
     emit(waits, user);
     for (uint64_t e = 2; e < (uint64_t)count + 2; e++)
         waits->at[e] += waits->at[e - 1];
-    waits->to = mlt_take(waits->at[count + 1], sizeof *waits->to);
+    waits->to = mlt_xcalloc(waits->at[count + 1], sizeof *waits->to);
     emit(waits, user);
 }
 
@@ -46,8 +46,8 @@ void mlt_waits_fini(mlt_waits *waits)
 static mlt_waits_cycle find_cycle(const mlt_waits *waits, const uint32_t *open)
 {
     // For each event that remains one that it waits for, which remains too.
-    uint32_t *for_whom = mlt_take(waits->count, sizeof *for_whom);
-    uint32_t *step = mlt_take(waits->count, sizeof *step), at = 0;
+    uint32_t *for_whom = mlt_xcalloc(waits->count, sizeof *for_whom);
+    uint32_t *step = mlt_xcalloc(waits->count, sizeof *step), at = 0;
     for (uint32_t e = 0; e < waits->count; e++) {
         if (!open[e])
             continue;
@@ -122,9 +122,9 @@ static mlt_waits_cycle short_cycle(const mlt_waits *waits, const uint32_t *open,
 {
     enum { TRIES = 64 };
     mlt_waits_cycle cycle = find_cycle(waits, open);
-    cycle_search s = {.from = mlt_take(waits->count, sizeof *s.from), .queue = queue};
+    cycle_search s = {.from = mlt_xcalloc(waits->count, sizeof *s.from), .queue = queue};
     uint32_t tries = cycle.count < TRIES ? cycle.count : TRIES;
-    uint32_t *starts = mlt_take(tries, sizeof *starts);
+    uint32_t *starts = mlt_xcalloc(tries, sizeof *starts);
     memcpy(starts, cycle.events, tries * sizeof *starts);
     for (uint32_t i = 0; i < tries; i++)
         shorten(waits, open, starts[i], &s, &cycle);
@@ -136,8 +136,8 @@ static mlt_waits_cycle short_cycle(const mlt_waits *waits, const uint32_t *open,
 bool mlt_waits_sort(mlt_waits *waits, mlt_waits_cycle *cycle)
 {
     uint32_t count = waits->count, done = 0, known = 0;
-    uint32_t *open = mlt_take(count, sizeof *open);
-    uint32_t *order = mlt_take(count, sizeof *order);
+    uint32_t *open = mlt_xcalloc(count, sizeof *open);
+    uint32_t *order = mlt_xcalloc(count, sizeof *order);
     for (uint64_t i = 0; i < waits->at[count]; i++)
         open[waits->to[i]]++;
     for (uint32_t e = 0; e < count; e++)
@@ -213,8 +213,8 @@ void mlt_waits_begun(const mlt_waits *waits, const mlt_goal_pairs *pairs, uint32
                      uint32_t low, uint32_t high, mlt_waits_unheard *unheard)
 {
     size_t words = (high - low + 63) / 64;
-    uint64_t *sets = mlt_take(waits->count * words, sizeof *sets);
-    uint64_t *seen = mlt_take(words, sizeof *seen);
+    uint64_t *sets = mlt_xcalloc(waits->count * words, sizeof *sets);
+    uint64_t *seen = mlt_xcalloc(words, sizeof *seen);
     for (uint32_t r = low; r < high; r++)
         for (uint64_t a = pairs->first[r]; a < pairs->first[r + 1]; a++)
             sets[2 * a * words + (r - low) / 64] |= 1ull << (r - low) % 64;

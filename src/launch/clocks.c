@@ -9,7 +9,7 @@
 
 void mlt_clocks_init(mlt_clocks *c, uint32_t hosts)
 {
-    *c = (mlt_clocks){.best = mlt_take(hosts + 1, sizeof *c->best), .hosts = hosts};
+    *c = (mlt_clocks){.best = mlt_xcalloc(hosts + 1, sizeof *c->best), .hosts = hosts};
 }
 
 void mlt_clocks_fini(mlt_clocks *c)

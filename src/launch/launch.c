@@ -77,8 +77,8 @@ static bool launch_is_here(const mlt_app *app)
 static void launch_find_programs(launch *l)
 {
     const mlt_options *o = l->options;
-    l->paths = mlt_take(o->app_count, sizeof *l->paths);
-    l->noted = mlt_take(o->app_count, sizeof *l->noted);
+    l->paths = mlt_xcalloc(o->app_count, sizeof *l->paths);
+    l->noted = mlt_xcalloc(o->app_count, sizeof *l->noted);
     for (size_t a = 0; a < o->app_count; a++) {
         const mlt_app *app = &o->apps[a];
         const char *dir = launch_dir_of(l, app);
@@ -398,7 +398,7 @@ static int show_plan(const launch *l)
 static const char **show_to_debuggers(launch *l)
 {
     const mlt_options *o = l->options;
-    const char **whole = mlt_take(o->app_count, sizeof *whole);
+    const char **whole = mlt_xcalloc(o->app_count, sizeof *whole);
     char *here = getcwd(NULL, 0);
     for (size_t a = 0; a < o->app_count; a++) {
         const char *dir = launch_dir_of(l, &o->apps[a]);

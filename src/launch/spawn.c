@@ -203,7 +203,7 @@ static pid_t start_by_shell(const mlt_spawn *spawn)
     size_t n = 0;
     while (spawn->argv[n])
         n++;
-    char **argv = mlt_take(n + 2, sizeof *argv);
+    char **argv = mlt_xcalloc(n + 2, sizeof *argv);
     static char shell[] = "sh";
     argv[0] = shell;
     argv[1] = (char *)(size_t)spawn->path;

@@ -128,7 +128,7 @@ static bool has(const char *pattern, char letter)
 // Replaces %<letter> by text; everything else, other percent signs included, is copied.
 static char *stdio_expand(const char *pattern, char letter, const char *text)
 {
-    char *out = mlt_take(strlen(pattern) * (strlen(text) + 1) + 1, 1), *to = out;
+    char *out = mlt_xcalloc(strlen(pattern) * (strlen(text) + 1) + 1, 1), *to = out;
     for (const char *at = pattern; *at; at++) {
         if (at[0] == '%' && at[1] == letter) {
             to = stpcpy(to, text);
@@ -145,7 +145,7 @@ static char *stdio_expand(const char *pattern, char letter, const char *text)
 
 static char *escape(const char *text)
 {
-    char *out = mlt_take(2 * strlen(text) + 1, 1), *to = out;
+    char *out = mlt_xcalloc(2 * strlen(text) + 1, 1), *to = out;
     for (; *text; text++) {
         *to++ = *text;
         if (*text == '%')
@@ -400,7 +400,7 @@ static void want_room(stream *s)
     if (s->room - s->length >= STDIO_READ_BYTES)
         return;
     s->room = s->length + 2 * STDIO_READ_BYTES;
-    s->line = mlt_take_more(s->line, s->room, 1);
+    s->line = mlt_xrealloc(s->line, s->room, 1);
 }
 
 // Reads once. False: nothing there now, or ended.
@@ -690,7 +690,7 @@ static void feed_room(stdio_feed *f, const mlt_frame *frame, const char *body)
 static void stdio_take_trace(mlt_stdio *io, uint32_t proc, const char *body, size_t bytes)
 {
     if (!io->parts)
-        io->parts = mlt_take(io->plan->proc_count, sizeof *io->parts);
+        io->parts = mlt_xcalloc(io->plan->proc_count, sizeof *io->parts);
     stdio_part *p = &io->parts[proc];
     if (!p->broken) {
         MLT_ARRAY_WANT(p->bytes, p->length + bytes, p->room);
@@ -804,7 +804,7 @@ static void init_feeds(mlt_stdio *io)
     bool far = io->stdin_proc != UINT32_MAX && !stdio_is_here(io, io->stdin_proc);
     if (io->conf.agent || (!all && !far))
         return;
-    io->feeds = mlt_take(plan->proc_count, sizeof *io->feeds);
+    io->feeds = mlt_xcalloc(plan->proc_count, sizeof *io->feeds);
     for (uint32_t p = 0; p < plan->proc_count; p++)
         io->feeds[p] = (stdio_feed){.source = {.fd = -1, .ready = feed_ready},
                                     .io = io,
@@ -818,7 +818,7 @@ static void init_feeds(mlt_stdio *io)
 
 mlt_stdio *mlt_stdio_new(const mlt_stdio_conf *conf)
 {
-    mlt_stdio *io = mlt_take(1, sizeof *io);
+    mlt_stdio *io = mlt_xcalloc(1, sizeof *io);
     *io = (mlt_stdio){.conf = *conf,
                       .options = conf->options,
                       .plan = conf->plan,
@@ -827,7 +827,7 @@ mlt_stdio *mlt_stdio_new(const mlt_stdio_conf *conf)
     for (int i = 0; i < 2; i++)
         io->sinks[i] = (sink){.source = {.fd = STDOUT_FILENO + i, .ready = sink_ready}, .io = io};
     open_files(io);
-    io->child_ends = mlt_take(3, sizeof *io->child_ends);
+    io->child_ends = mlt_xcalloc(3, sizeof *io->child_ends);
     for (int i = 0; i < 3; i++)
         io->child_ends[i] = -1;
     io->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -839,7 +839,7 @@ mlt_stdio *mlt_stdio_new(const mlt_stdio_conf *conf)
                                                     .send = conf->send,
                                                     .user = conf->user});
     else if (is_labelled(io) || conf->send)
-        io->streams = mlt_take(2 * (size_t)io->plan->proc_count, sizeof *io->streams);
+        io->streams = mlt_xcalloc(2 * (size_t)io->plan->proc_count, sizeof *io->streams);
     for (uint32_t p = 0; io->streams && p < io->plan->proc_count; p++)
         for (int i = 0; i < 2; i++)
             init_stream(io, p, i);
@@ -970,7 +970,7 @@ bool mlt_stdio_trace(mlt_stdio *io, uint32_t proc, mlt_env *env, char *why, size
         return mlt_deny(why, why_size, "no pipe for a rank's trace: %s",
                         mlt_os_no_descriptor(errno));
     if (!io->trace_ends) {
-        io->trace_ends = mlt_take(io->plan->proc_count, sizeof *io->trace_ends);
+        io->trace_ends = mlt_xcalloc(io->plan->proc_count, sizeof *io->trace_ends);
         for (uint32_t p = 0; p < io->plan->proc_count; p++)
             io->trace_ends[p] = -1;
     }

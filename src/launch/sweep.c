@@ -28,7 +28,7 @@ static size_t list_processes(sweep_entry **out)
     for (struct dirent *e; proc && (e = readdir(proc));) {
         if (!isdigit((unsigned char)e->d_name[0]))
             continue;
-        list = mlt_take_more(list, count + 1, sizeof *list);
+        list = mlt_xrealloc(list, count + 1, sizeof *list);
         sweep_entry *next = &list[count++];
         *next = (sweep_entry){.pid = (pid_t)atol(e->d_name)};
         (void)mlt_os_state_of(next->pid, 0, &next->parent);

@@ -89,7 +89,7 @@ static void look_at(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
 static void saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
 {
     mlt_mpi_trace_saw(worker, rank, event);
-    mlt_tool_saw(worker, rank, event);
+    mlt_tool_on_event(worker, rank, event);
 }
 
 static void describe(const mlt_wait *wait, mlt_event *event)
@@ -150,7 +150,7 @@ const mlt_upcall_table mlt_upcalls = {
     .joined = joined,
     .worker_begins = mlt_mpi_worker_init,
     .worker_ends = worker_ends,
-    .rank_ends = mlt_file_close,
+    .rank_ends = mlt_file_rank_ends,
     .forked = forked,
 #if MLT_WITH_CSP
     .processes_ended = mlt_route_processes_ended,

@@ -12,7 +12,7 @@
 enum { MOST_US = 60000000 }; // a minute
 
 typedef struct seeing { // for the protected call
-    const mlt_intercept_stage *wrapper;
+    const mlt_intercept_wrapper *wrapper;
     const mlt_intercept_event *event;
     mlt_intercept_answer *answer;
 } seeing;
@@ -56,7 +56,7 @@ static int protected_see(lua_State *L)
     return 0;
 }
 
-bool mlt_lua_saw(mlt_coll_rulebook *base, const mlt_intercept_stage *wrapper,
+bool mlt_lua_saw(mlt_coll_rulebook *base, const mlt_intercept_wrapper *wrapper,
                  const mlt_intercept_event *event, mlt_intercept_answer *answer, char *why,
                  size_t why_size)
 {

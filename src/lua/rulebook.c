@@ -33,7 +33,7 @@ const char *mlt_lua_keep(mlt_lua_rulebook *rulebook, const char *text)
     if (kept)
         return kept;
     size_t bytes = strlen(text) + 1;
-    char *copy = memcpy(mlt_take(bytes, 1), text, bytes);
+    char *copy = memcpy(mlt_xcalloc(bytes, 1), text, bytes);
     (void)mlt_name_table_add(&rulebook->texts, copy, copy);
     return copy;
 }
@@ -171,7 +171,7 @@ static void free_rulebook(mlt_coll_rulebook *base)
     for (uint32_t i = 0; i < rulebook->base.paths_count; i++)
         free((mlt_coll_stage *)rulebook->paths[i].stages);
     for (uint32_t i = 0; i < rulebook->base.interceptors_count; i++)
-        free((mlt_intercept_stage *)rulebook->interceptors[i].wrappers);
+        free((mlt_intercept_wrapper *)rulebook->interceptors[i].wrappers);
     for (size_t i = 0; i < rulebook->texts.size; i++)
         free(rulebook->texts.rows[i].owner);
     mlt_name_table_free(&rulebook->texts);
@@ -193,7 +193,7 @@ static char *read_file(const char *file, size_t *length, char *why, size_t why_s
     size_t room = 0, n = 1;
     for (*length = 0; from && n && *length < LONGEST_FILE; *length += n) {
         room = *length + 65536;
-        text = mlt_take_more(text, room, 1);
+        text = mlt_xrealloc(text, room, 1);
         n = fread(text + *length, 1, room - *length - 1, from);
     }
     if (from && !ferror(from) && *length < LONGEST_FILE) {
@@ -262,14 +262,14 @@ mlt_status mlt_lua_rulebook_read(const mlt_coll_alg *const *algs, const char *fi
                                  const char *text, size_t length, mlt_coll_rulebook **out,
                                  char *why, size_t why_size)
 {
-    mlt_lua_rulebook *rulebook = mlt_take(1, sizeof *rulebook);
+    mlt_lua_rulebook *rulebook = mlt_xcalloc(1, sizeof *rulebook);
     rulebook->base = (mlt_coll_rulebook){
         .choose = choose, .prove = mlt_lua_alg_prove, .saw = mlt_lua_saw, .free = free_rulebook};
     rulebook->goal =
         (mlt_lua_goal){.rank = MLT_LUA_CLOSED, .reverses = true, .limit = MLT_LUA_BOOK_STEPS};
     rulebook->last_step = UINT64_MAX;
     rulebook->built_in = algs;
-    rulebook->file = mlt_take(strlen(file) + 1, 1);
+    rulebook->file = mlt_xcalloc(strlen(file) + 1, 1);
     strcpy(rulebook->file, file);
     const char *slash = strrchr(rulebook->file, '/');
     rulebook->short_file = slash ? slash + 1 : rulebook->file;

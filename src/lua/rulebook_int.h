@@ -87,7 +87,7 @@ void mlt_lua_alg_emit(const mlt_emit *e);
 const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape);
 
 // mlt_coll_rulebook.saw.
-bool mlt_lua_saw(mlt_coll_rulebook *rulebook, const mlt_intercept_stage *wrapper,
+bool mlt_lua_saw(mlt_coll_rulebook *rulebook, const mlt_intercept_wrapper *wrapper,
                  const mlt_intercept_event *event, mlt_intercept_answer *answer, char *why,
                  size_t why_size);
 

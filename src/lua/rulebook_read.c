@@ -278,8 +278,8 @@ static int l_rule(lua_State *L)
     }
     rule.by = mlt_lua_place(rulebook, more.line);
     uint32_t count = rulebook->base.rules_count + 1;
-    rulebook->rules = mlt_take_more(rulebook->rules, count, sizeof *rulebook->rules);
-    rulebook->more = mlt_take_more(rulebook->more, count, sizeof *rulebook->more);
+    rulebook->rules = mlt_xrealloc(rulebook->rules, count, sizeof *rulebook->rules);
+    rulebook->more = mlt_xrealloc(rulebook->more, count, sizeof *rulebook->more);
     rulebook->rules[count - 1] = rule;
     rulebook->more[count - 1] = more;
     rulebook->base.rules_count = count;
@@ -411,11 +411,11 @@ static int l_algorithm(lua_State *L)
     alg.name = mlt_lua_keep(rulebook, name);
     alg.help = help ? mlt_lua_keep(rulebook, help) : "a user's";
     // From here on nothing raises an error.
-    mlt_lua_alg *own = mlt_take(1, sizeof *own);
+    mlt_lua_alg *own = mlt_xcalloc(1, sizeof *own);
     *own = (mlt_lua_alg){alg, rulebook, line_of(L), emit, refuses};
     own->base.user = own;
     rulebook->algs =
-        mlt_take_more(rulebook->algs, rulebook->base.algs_count + 1, sizeof *rulebook->algs);
+        mlt_xrealloc(rulebook->algs, rulebook->base.algs_count + 1, sizeof *rulebook->algs);
     rulebook->algs[rulebook->base.algs_count++] = own;
     return 0;
 }
@@ -423,7 +423,7 @@ static int l_algorithm(lua_State *L)
 // ---- path
 
 // What a cache is given: {"cache", keep = "unlock", bytes = 65536}.
-static void read_cache(lua_State *L, int table, mlt_intercept_stage *wrapper)
+static void read_cache(lua_State *L, int table, mlt_intercept_wrapper *wrapper)
 {
     const char *keep = text_field(L, table, "path", "keep");
     if (keep && strcmp(keep, "unlock") != 0)
@@ -434,13 +434,13 @@ static void read_cache(lua_State *L, int table, mlt_intercept_stage *wrapper)
 }
 
 // The wrapper at the top of the stack: "count" or {"delay", us = 100}.
-static mlt_intercept_stage read_wrapper(lua_State *L)
+static mlt_intercept_wrapper read_wrapper(lua_State *L)
 {
     static const char *const keys[] = {"us", "keep", "bytes"};
     enum { CACHE_ROOM = 1 << 20 };
     char text[80];
     bool table = lua_istable(L, -1);
-    mlt_intercept_stage wrapper = {.kind = 0, .room = CACHE_ROOM};
+    mlt_intercept_wrapper wrapper = {.kind = 0, .room = CACHE_ROOM};
     if (table) {
         check_keys(L, -1, "path", keys, 3, true);
         lua_rawgeti(L, -1, 1);
@@ -472,8 +472,8 @@ static const char *const no_check[MLT_INTERCEPT_KINDS] = {
     [MLT_INTERCEPT_MESSAGES] = "mpirun --strict compares the two sides of a message",
     [MLT_INTERCEPT_WINDOW] = "an operation on a window has one side",
     [MLT_INTERCEPT_CHANNEL] = "both sides of a channel have the size of its values from it",
-    [MLT_INTERCEPT_PORT] = "a port takes messages of any size",
-    [MLT_INTERCEPT_GROUP] = "what members of a group say is always compared",
+    [MLT_INTERCEPT_CSP_PORT] = "a port takes messages of any size",
+    [MLT_INTERCEPT_CSP_GROUP] = "what members of a group say is always compared",
     [MLT_INTERCEPT_QUEUE] = "millet flow has compared the types of both sides",
 };
 
@@ -482,26 +482,26 @@ static const char no_cache_of_calls[] = "a collective call brings new data each 
 static const char *const no_cache[MLT_INTERCEPT_KINDS] = {
     [MLT_INTERCEPT_MESSAGES] = "a message is received once",
     [MLT_INTERCEPT_CHANNEL] = "a value is read once",
-    [MLT_INTERCEPT_PORT] = "a message is received once",
-    [MLT_INTERCEPT_GROUP] = no_cache_of_calls,
+    [MLT_INTERCEPT_CSP_PORT] = "a message is received once",
+    [MLT_INTERCEPT_CSP_GROUP] = no_cache_of_calls,
     [MLT_INTERCEPT_QUEUE] = "an element is taken once",
 };
 
 static const char *no_combine(mlt_intercept_kind kind)
 {
-    return kind == MLT_INTERCEPT_GROUP ? "members of a group on one node always combine"
-                                       : "operations of several ranks do not become one";
+    return kind == MLT_INTERCEPT_CSP_GROUP ? "members of a group on one node always combine"
+                                           : "operations of several ranks do not become one";
 }
 
 // The wrapper of an interceptor at the top of the stack, which stays there: as read_wrapper, or a function.
-static mlt_intercept_stage read_interceptor_wrapper(lua_State *L, mlt_intercept_kind kind)
+static mlt_intercept_wrapper read_interceptor_wrapper(lua_State *L, mlt_intercept_kind kind)
 {
     if (lua_isfunction(L, -1)) {
         lua_pushvalue(L, -1);
-        return (mlt_intercept_stage){.kind = MLT_WRAPPERS,
-                                     .function = luaL_ref(L, LUA_REGISTRYINDEX)};
+        return (mlt_intercept_wrapper){.kind = MLT_WRAPPERS,
+                                       .function = luaL_ref(L, LUA_REGISTRYINDEX)};
     }
-    mlt_intercept_stage wrapper = read_wrapper(L);
+    mlt_intercept_wrapper wrapper = read_wrapper(L);
     if (wrapper.kind == MLT_WRAP_CACHE && no_cache[kind])
         luaL_error(L, "path: cache stands around windows only: %s", no_cache[kind]);
     if (wrapper.kind == MLT_WRAP_CHECK || wrapper.kind == MLT_WRAP_COMBINE)
@@ -512,7 +512,7 @@ static mlt_intercept_stage read_interceptor_wrapper(lua_State *L, mlt_intercept_
 }
 
 // The wrappers of the path at 1, those of calls (kind -1) or of other objects. Returns how many.
-static uint32_t read_wrappers(lua_State *L, int kind, mlt_intercept_stage wrappers[MOST_WRAPPERS])
+static uint32_t read_wrappers(lua_State *L, int kind, mlt_intercept_wrapper wrappers[MOST_WRAPPERS])
 {
     size_t count = lua_rawlen(L, 1);
     if (count < 1 || count > MOST_WRAPPERS)
@@ -555,13 +555,13 @@ static int read_interceptor(lua_State *L)
         kind++;
     const char *name = text_field(L, 1, "path", mlt_intercept_kind_names[kind]);
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
-    mlt_intercept_stage wrappers[MOST_WRAPPERS];
+    mlt_intercept_wrapper wrappers[MOST_WRAPPERS];
     uint32_t count = read_wrappers(L, (int)kind, wrappers);
-    mlt_intercept_stage *own = mlt_take(count, sizeof *own);
+    mlt_intercept_wrapper *own = mlt_xcalloc(count, sizeof *own);
     memcpy(own, wrappers, count * sizeof *own);
     rulebook->interceptors =
-        mlt_take_more(rulebook->interceptors, rulebook->base.interceptors_count + 1,
-                      sizeof *rulebook->interceptors);
+        mlt_xrealloc(rulebook->interceptors, rulebook->base.interceptors_count + 1,
+                     sizeof *rulebook->interceptors);
     rulebook->interceptors[rulebook->base.interceptors_count++] =
         (mlt_intercept_spec){.kind = (uint8_t)kind,
                              .name = mlt_lua_keep(rulebook, name),
@@ -577,7 +577,7 @@ static int l_path(lua_State *L)
                                        "channel", "port", "group",    "queue"};
     _Static_assert(MLT_INTERCEPT_KINDS == 6, "keys has their names");
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
-    mlt_intercept_stage wrappers[MOST_WRAPPERS];
+    mlt_intercept_wrapper wrappers[MOST_WRAPPERS];
     char text[80];
     open_only(L, "path");
     if (lua_gettop(L) != 1 || !lua_istable(L, 1))
@@ -590,13 +590,13 @@ static int l_path(lua_State *L)
     uint32_t count = read_wrappers(L, -1, wrappers);
     path.comm = comm ? mlt_lua_keep(rulebook, comm) : NULL;
     path.by = mlt_lua_place(rulebook, line_of(L));
-    mlt_coll_stage *own = mlt_take(count, sizeof *own);
+    mlt_coll_stage *own = mlt_xcalloc(count, sizeof *own);
     for (uint32_t i = 0; i < count; i++)
         own[i] = (mlt_coll_stage){.wrapper = wrappers[i].kind, .delay_us = wrappers[i].delay_us};
     path.stages = own;
     path.count = count;
     rulebook->paths =
-        mlt_take_more(rulebook->paths, rulebook->base.paths_count + 1, sizeof *rulebook->paths);
+        mlt_xrealloc(rulebook->paths, rulebook->base.paths_count + 1, sizeof *rulebook->paths);
     rulebook->paths[rulebook->base.paths_count++] = path;
     return 0;
 }

@@ -17,7 +17,7 @@ static uint8_t distance_to(const mlt_worker *worker, uint32_t other)
 static void count_tell(mlt_rank *me, const mlt_event *event)
 {
     if (me->worker->watched)
-        mlt_tool_saw(me->worker, me, event);
+        mlt_tool_on_event(me->worker, me, event);
 }
 
 void mlt_count_one_sided(mlt_rank *me, int op, const mlt_win *win, int target, MPI_Count count,
@@ -50,7 +50,7 @@ void mlt_count_partitioned(mlt_rank *me, bool sends, uint32_t other, uint32_t pa
         moves->partitioned_bytes[distance] += bytes;
         moves->partitions += partitions;
     }
-    count_tell(me, &(mlt_event){.kind = sends ? MLT_EVENT_PART_SEND : MLT_EVENT_PART_RECEIVE,
+    count_tell(me, &(mlt_event){.kind = sends ? MLT_EVENT_PARTITIONED_SEND : MLT_EVENT_PART_RECEIVE,
                                 .how = distance,
                                 .partitions = (int32_t)partitions,
                                 .bytes = bytes});

@@ -166,7 +166,7 @@ int mlt_mpi_Finalize(mlt_rank *me)
         mlt_p2p_let_go(me->worker);
     close_comms(me);
     if (me->own)
-        mlt_file_close(me);
+        mlt_file_rank_ends(me);
     mlt_bsend_drop(me, &mpi->buffer);
     mlt_mpi_drain_sends(me);
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come

@@ -19,7 +19,7 @@ static mlt_interceptors *interceptors_of(const mlt_rank *me)
 void mlt_intercept_goes_on(mlt_rank *me, uint16_t fn, mlt_intercept_call *call)
 {
     for (uint64_t ns;
-         (ns = mlt_intercept_pass(interceptors_of(me), &call->walk, &call->event)) > 0;) {
+         (ns = mlt_intercept_before(interceptors_of(me), &call->walk, &call->event)) > 0;) {
         const mlt_wait wait = {.call = call->event.call, .kind = MLT_WAIT_TIME, .fd = -1};
         mlt_await_time(me->worker->sched, &wait, mlt_os_now_ns() + (int64_t)ns);
         me->fn = fn; // another rank's call may have gone by meanwhile
@@ -72,5 +72,5 @@ mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, mlt_win *win,
 void mlt_intercept_call_ends(mlt_rank *me, const mlt_intercept_call *call)
 {
     if (call->walk.interceptor)
-        mlt_intercept_passed(interceptors_of(me), &call->walk, &call->event);
+        mlt_intercept_after(interceptors_of(me), &call->walk, &call->event);
 }

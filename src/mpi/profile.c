@@ -25,7 +25,7 @@ struct mlt_mpi_profile {
 
 struct mlt_mpi_profile *mlt_profile_new(void)
 {
-    struct mlt_mpi_profile *p = mlt_take(1, sizeof *p);
+    struct mlt_mpi_profile *p = mlt_xcalloc(1, sizeof *p);
     p->started_ns = mlt_os_now_ns();
     return p;
 }

@@ -78,7 +78,7 @@ static void make_agreements(mlt_mpi_worker *w, uint32_t ranks)
     uint32_t lists = 4;
     while (lists < ranks / 4)
         lists *= 2;
-    w->agreements = mlt_take(lists, sizeof *w->agreements);
+    w->agreements = mlt_xcalloc(lists, sizeof *w->agreements);
     for (uint32_t i = 0; i < lists; i++)
         mlt_list_init(&w->agreements[i]);
     w->agreement_mask = lists - 1;
@@ -86,7 +86,7 @@ static void make_agreements(mlt_mpi_worker *w, uint32_t ranks)
 
 void mlt_mpi_joined(const mlt_boot *boot)
 {
-    mlt_dtype_joined();
+    mlt_dtype_disable_long_double();
     mlt_mpi_profiling = boot->job->profile && boot->ctl >= 0;
     mlt_strict_on = mlt_mpi_settings.strict;
     bool whole = mlt_mpi_profiling || mlt_strict_on || mlt_trace_only_some;

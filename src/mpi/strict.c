@@ -88,7 +88,7 @@ static mlt_strict *strict_of(const mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
     if (!w->strict)
-        w->strict = mlt_take(1, sizeof *w->strict);
+        w->strict = mlt_xcalloc(1, sizeof *w->strict);
     return w->strict;
 }
 
@@ -377,7 +377,7 @@ void mlt_strict_packet(mlt_worker *worker, const mlt_packet *packet, const void 
     if (!known)
         return;
     if (!known->place)
-        known->place = mlt_take(1, sizeof *known->place);
+        known->place = mlt_xcalloc(1, sizeof *known->place);
     memcpy(known->place, data, sizeof *known->place);
     known->place->call[sizeof known->place->call - 1] = '\0';
     known->place->place[sizeof known->place->place - 1] = '\0';
@@ -441,7 +441,7 @@ static void say(const mlt_ctl_leak *told)
 
 static void send_batch(int ctl, const leak *leaks, size_t n)
 {
-    mlt_ctl_leak *body = mlt_take(n, sizeof *body);
+    mlt_ctl_leak *body = mlt_xcalloc(n, sizeof *body);
     mlt_ctl head = {.type = MLT_CTL_LEAKS,
                     .rank = MLT_CTL_NO_RANK,
                     .value = (int64_t)n,

@@ -257,7 +257,7 @@ mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
     if (detour.gate)
         me->fn = fn; // inside: no other thread's call changes it
     if (me->worker->watched) {
-        mlt_tool_called(me, fn);
+        mlt_tool_call_begins(me, fn);
         detour.call.begin = mlt_arch_cycles();
     }
     return detour;
@@ -295,7 +295,7 @@ void mlt_detour_end(mlt_rank *me, uint16_t fn, const mlt_detour *detour)
     if (me && mlt_mpi_profiling)
         mlt_mpi_count(me, fn, detour->start_ns);
     if (me && me->worker->watched) {
-        mlt_mpi_trace_called(me, fn, &detour->call);
+        mlt_mpi_trace_call_ends(me, fn, &detour->call);
         mlt_tool_call_ends(me);
     }
     mlt_thread_unlock(detour->gate);

@@ -163,7 +163,7 @@ static bool is_kept(const mlt_rank *rank, uint16_t fn)
            (rank && mlt_trace_only_rank((uint32_t)rank->world) && mlt_trace_only_call(fn));
 }
 
-void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call)
+void mlt_mpi_trace_call_ends(mlt_rank *me, uint16_t fn, const mlt_trace_call *call)
 {
     mlt_mpi_worker *w = me->worker->mpi;
     if (!w || !w->tracer)
@@ -187,7 +187,7 @@ static const uint8_t kinds[MLT_EVENTS] = {
     [MLT_EVENT_LARGE] = MLT_TRACE_LARGE,
     [MLT_EVENT_PLANNED] = MLT_TRACE_PLANNED,
     [MLT_EVENT_ONE_SIDED] = MLT_TRACE_ONE_SIDED,
-    [MLT_EVENT_PART_SEND] = MLT_TRACE_PART_SEND,
+    [MLT_EVENT_PARTITIONED_SEND] = MLT_TRACE_PART_SEND,
     [MLT_EVENT_PART_RECEIVE] = MLT_TRACE_PART_RECEIVE,
 };
 
@@ -283,7 +283,7 @@ static void note_window(mlt_tracer *tracer, const mlt_rank *rank, const mlt_even
                (uint8_t)(event->inner - 1), MLT_TRACE_WINDOW);
 }
 
-void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t csp_process)
+void mlt_mpi_trace_resumed(mlt_rank *rank, uint64_t parked, uint32_t csp_process)
 {
     const mlt_sched *sched = rank->worker->sched;
     mlt_mpi_worker *w = rank->worker->mpi;
@@ -302,7 +302,7 @@ static void note_goes_on(mlt_tracer *tracer, mlt_rank *rank, const mlt_event *ev
     else if (event->inner)
         note_inner(tracer, rank, event);
     if (rank && !rank->worker->sched->solo)
-        mlt_mpi_trace_ready(rank, event->since, event->csp_process);
+        mlt_mpi_trace_resumed(rank, event->since, event->csp_process);
     if (!event->csp_process) // processes of a rank may wait while others of it run
         note_since(tracer, rank, event->since, 0, world_peer(rank, event), event->tag,
                    event->context, event->how, MLT_TRACE_WAIT);

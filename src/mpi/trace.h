@@ -39,7 +39,7 @@ typedef struct mlt_trace_call {
 
 // Start of a call, arguments filled in. The first message event that it causes is merged into the call's
 // own record.
-static inline void mlt_mpi_trace_opens(mlt_rank *me, mlt_trace_call *call)
+static inline void mlt_mpi_trace_call_begins(mlt_rank *me, mlt_trace_call *call)
 {
     mlt_mpi_worker *w = me ? me->worker->mpi : NULL;
     if (!w || !w->tracer)
@@ -50,10 +50,10 @@ static inline void mlt_mpi_trace_opens(mlt_rank *me, mlt_trace_call *call)
 
 // A parked fiber goes on: records how long it was runnable before it ran. csp_process: number of the CSP
 // process; 0: the rank's own fiber.
-void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t csp_process);
+void mlt_mpi_trace_resumed(mlt_rank *rank, uint64_t parked, uint32_t csp_process);
 
 // End of a call: writes its record.
-void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call);
+void mlt_mpi_trace_call_ends(mlt_rank *me, uint16_t fn, const mlt_trace_call *call);
 
 // Whether a call of that rank, which goes by the detour, does so for a trace and nothing else.
 static inline bool mlt_mpi_only_traced(const mlt_rank *me)

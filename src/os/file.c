@@ -187,12 +187,12 @@ int mlt_os_file_refresh(int fd)
                                                         : -1;
 }
 
-int mlt_os_ring_new(void)
+int mlt_os_eventfd_new(void)
 {
     return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
-void mlt_os_ring(int fd)
+void mlt_os_eventfd_ring(int fd)
 {
     int saved = errno;
     uint64_t one = 1;
@@ -200,7 +200,7 @@ void mlt_os_ring(int fd)
     errno = saved;
 }
 
-void mlt_os_hush(int fd)
+void mlt_os_eventfd_drain(int fd)
 {
     int saved = errno;
     uint64_t rings;

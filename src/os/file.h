@@ -45,6 +45,6 @@ int mlt_os_file_lock(int fd, bool shared, int64_t from, int64_t to);
 int mlt_os_file_unlock(int fd, int64_t from, int64_t to);
 
 // A descriptor that can be read while somebody has rung it; ring and hush never block. errno stays.
-int mlt_os_ring_new(void);
-void mlt_os_ring(int fd);
-void mlt_os_hush(int fd);
+int mlt_os_eventfd_new(void);
+void mlt_os_eventfd_ring(int fd);
+void mlt_os_eventfd_drain(int fd);

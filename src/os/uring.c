@@ -156,7 +156,7 @@ bool mlt_os_uring_take(mlt_os_uring *u, mlt_os_uring_result *result)
 
 int mlt_os_uring_refused(void)
 {
-    int doorbell = mlt_os_ring_new(), error = errno;
+    int doorbell = mlt_os_eventfd_new(), error = errno;
     mlt_os_uring *u = doorbell < 0 ? NULL : mlt_os_uring_new(ENTRIES, doorbell);
     if (doorbell >= 0 && !u)
         error = errno;

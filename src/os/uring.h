@@ -3,7 +3,7 @@
 //
 //     read ──> the kernel ──> results, in any order ──> take
 //
-// The kernel rings a doorbell (mlt_os_ring_new) whenever `take` may have something, and sometimes when it
+// The kernel rings a doorbell (mlt_os_eventfd_new) whenever `take` may have something, and sometimes when it
 // has not. Everything is the owner's thread's, the one that has called `new`. The kernel copies what has
 // come from the disk within `take`, and never interrupts a call of that thread's: a program's own
 // epoll_wait would end with EINTR.

@@ -53,7 +53,7 @@ static void wait_for(int doorbell)
 {
     struct pollfd ring = {.fd = doorbell, .events = POLLIN};
     CHECK(poll(&ring, 1, -1) == 1);
-    mlt_os_hush(doorbell);
+    mlt_os_eventfd_drain(doorbell);
 }
 
 static void read_much(mlt_os_uring *u, int fd, int doorbell)
@@ -97,7 +97,8 @@ int main(void)
         fprintf(stderr, "skipped: io_uring is refused here: %s\n", strerror(refused));
         return 77;
     }
-    int doorbell = mlt_os_ring_new(), fd = fresh_file(), folder = open("/", O_RDONLY | O_CLOEXEC);
+    int doorbell = mlt_os_eventfd_new(), fd = fresh_file(),
+        folder = open("/", O_RDONLY | O_CLOEXEC);
     CHECK(doorbell >= 0);
     mlt_os_uring *u = mlt_os_uring_new(MOST, doorbell);
     CHECK(u);

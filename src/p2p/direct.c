@@ -56,7 +56,7 @@ typedef struct share {
 
 static pid_t pid_of(mlt_worker *w, const mlt_peer *peer)
 {
-    uint32_t proc = mlt_job_place_at(w->boot->job, peer->worker)->proc;
+    uint32_t proc = mlt_job_location_at(w->boot->job, peer->worker)->proc;
     return (pid_t)atomic_load_explicit(&mlt_job_proc_at(w->boot->job, proc)->pid,
                                        memory_order_relaxed);
 }

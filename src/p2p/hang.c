@@ -155,7 +155,7 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
         out->context = wait->context;
         if (is_message(wait->kind))
             add_message(out, rank, wait->peer, wait->tag, wait->bytes);
-        else if (wait->kind == MLT_WAIT_BARRIER && wait->team)
+        else if (wait->kind == MLT_WAIT_COLLECTIVE && wait->team)
             collective(wait, NULL, out);
         else if (wait->kind == MLT_WAIT_FD)
             out->tag = wait->fd;

@@ -274,9 +274,9 @@ static void proves_deadlock(void)
     bool proven = false;
     for (int i = 0; i < HOSTS_LIMIT_MS / 100 && !proven; i++) {
         CHECK(!hosts_serve(&j, 100));
-        mlt_job_look sum = {.quiet = true};
+        mlt_job_observation sum = {.quiet = true};
         for (uint32_t h = 0; h < j.shape.hosts; h++) {
-            mlt_job_look look = mlt_job_look_at(j.job[h]);
+            mlt_job_observation look = mlt_job_observe(j.job[h]);
             sum.quiet &= look.quiet;
             sum.asleep += look.asleep;
             sum.in_flight += look.in_flight;

@@ -181,7 +181,7 @@ static void watched(void *rank)
 
 static bool is_asleep(mlt_job *job, uint32_t worker, uint32_t how)
 {
-    return mlt_job_sleep_of(mlt_job_worker_at(job, worker)) == how;
+    return mlt_job_state_of(mlt_job_worker_at(job, worker)) == how;
 }
 
 static void test_launcher(void)
@@ -193,11 +193,11 @@ static void test_launcher(void)
     // 0 listens, 1 sleeps: never quiet.
     while (!is_asleep(g.job, 0, MLT_WORKER_LISTENS) || !is_asleep(g.job, 1, MLT_WORKER_ASLEEP))
         mlt_os_yield();
-    CHECK(!mlt_job_look_at(g.job).quiet);
+    CHECK(!mlt_job_observe(g.job).quiet);
     CHECK(atomic_load(&mlt_job_worker_at(g.job, 0)->wakes_itself) == 1);
     CHECK(atomic_load(&mlt_job_worker_at(g.job, 1)->wakes_itself) == 0);
     // Asked for a report, both answer, and sleep again.
-    mlt_job_ask(g.job);
+    mlt_job_ask_waits(g.job);
     for (uint32_t i = 0; i < 2; i++)
         while (atomic_load(&mlt_job_worker_at(g.job, i)->reported) != 1)
             mlt_os_yield();
@@ -206,7 +206,7 @@ static void test_launcher(void)
     while (!is_asleep(g.job, 0, MLT_WORKER_ASLEEP) || !is_asleep(g.job, 1, MLT_WORKER_ASLEEP) ||
            atomic_load(&mlt_job_worker_at(g.job, 1)->wakes_itself) != 1)
         mlt_os_yield();
-    CHECK(!mlt_job_look_at(g.job).quiet);
+    CHECK(!mlt_job_observe(g.job).quiet);
     atomic_store(&seen, 1);
     test_job_end(&g);
     close_pipes();
@@ -264,7 +264,7 @@ static void deaf(void *rank)
         CHECK(receive_value(me, 1) == 5);
     } else {
         mlt_job_worker *other = mlt_job_worker_at(me->worker->boot->job, 0);
-        while (mlt_job_sleep_of(other) != MLT_WORKER_ASLEEP || !atomic_load(&other->wakes_itself))
+        while (mlt_job_state_of(other) != MLT_WORKER_ASLEEP || !atomic_load(&other->wakes_itself))
             nap(me, 1000000);
         CHECK(write(pipes[0][1], "x", 1) == 1);
         send_value(me, 5, 0);
@@ -307,7 +307,7 @@ static void closes(void *rank)
     }
     mlt_job_worker *other = mlt_job_worker_at(me->worker->boot->job, 0);
     for (int i = 1; me->world == 2 && i <= 3; i++) {
-        while (mlt_job_sleep_of(other) != MLT_WORKER_LISTENS)
+        while (mlt_job_state_of(other) != MLT_WORKER_LISTENS)
             nap(me, 1000000);
         send_value(me, i, 1);
     }

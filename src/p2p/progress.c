@@ -330,7 +330,7 @@ static void count_asleep(const mlt_worker *w, bool for_messages, bool asleep)
 }
 
 // Until somebody wakes the worker, or a timer or a descriptor that it waits for.
-static void block(mlt_worker *w, mlt_job_worker_sleep how, bool waits, bool hosts)
+static void block(mlt_worker *w, mlt_job_worker_state how, bool waits, bool hosts)
 {
     mlt_job_worker *own = w->wire->own;
     bool for_messages = !waits && (!hosts || how == MLT_WORKER_LISTENS);
@@ -352,7 +352,7 @@ static void block(mlt_worker *w, mlt_job_worker_sleep how, bool waits, bool host
 }
 
 // With a gate: for that time, or until the worker is woken.
-static bool nap(mlt_worker *w, mlt_job_worker_sleep how, int64_t timeout_ns)
+static bool nap(mlt_worker *w, mlt_job_worker_state how, int64_t timeout_ns)
 {
     if (how != MLT_WORKER_LISTENS) {
         mlt_os_futex_wait(&w->wire->own->state, w->wire->nap, timeout_ns);
@@ -378,7 +378,7 @@ static void patrol_inside(mlt_worker *w, uint64_t *next_ns)
 // of MPI may still call, the launcher must not think that this worker waits in vain: looks from
 // time to time whether all are parked. waits: for a time or a descriptor, too, which is a reason not
 // to think so.
-static void block_with_gate(mlt_worker *w, mlt_job_worker_sleep how, bool waits)
+static void block_with_gate(mlt_worker *w, mlt_job_worker_state how, bool waits)
 {
     mlt_gate *gate = w->sched->gate;
     mlt_job_worker *own = w->wire->own;
@@ -479,7 +479,7 @@ static void sleep_until_news(mlt_worker *w)
     bool waits = MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_waits(w->sched);
     bool hosts = w->wire->over && w->wire->over->listen(w->wire, listen_to, w);
     bool listens = (hosts || (waits && mlt_io_watches(w->sched))) && has_doorbell(w);
-    mlt_job_worker_sleep how = listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP;
+    mlt_job_worker_state how = listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP;
     // Time will go on, and other jobs may send, so this is no deadlock. Before `how` is stored, which releases it: the
     // launcher's look reads them in the opposite order.
     bool open = waits || (w->abroad && mlt_wire_hears_abroad(w->wire));
@@ -496,7 +496,7 @@ static void sleep_until_news(mlt_worker *w)
     }
     mlt_wire_rise(w->wire);
     // release: a look that sees this 0, though it saw the worker asleep, sees that the epoch has
-    // changed too, and does not count it as quiet. Pairs with mlt_job_look_at.
+    // changed too, and does not count it as quiet. Pairs with mlt_job_observe.
     if (open)
         atomic_store_explicit(&own->wakes_itself, 0, memory_order_release);
     if (starving)

@@ -33,7 +33,7 @@ uint32_t mlt_worker_search(const mlt_worker *w, int32_t world)
     uint32_t low = 0, high = job->workers; // the worker is in [low, high)
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if ((uint32_t)world < mlt_job_place_at(job, middle)->first_rank)
+        if ((uint32_t)world < mlt_job_location_at(job, middle)->first_rank)
             high = middle;
         else
             low = middle;

@@ -154,9 +154,9 @@ static void init_ranks(mlt_worker *w)
 
 static uint32_t uniform_ranks(mlt_job *job)
 {
-    uint32_t n = mlt_job_place_at(job, 0)->ranks;
+    uint32_t n = mlt_job_location_at(job, 0)->ranks;
     for (uint32_t i = 1; i < job->workers; i++)
-        if (mlt_job_place_at(job, i)->ranks != n)
+        if (mlt_job_location_at(job, i)->ranks != n)
             return 0;
     return n;
 }
@@ -165,7 +165,7 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
                           char *why, size_t why_size)
 {
     mlt_job_worker *own = mlt_job_worker_at(boot->job, index);
-    const mlt_job_place *place = mlt_job_place_at(boot->job, index);
+    const mlt_job_location *place = mlt_job_location_at(boot->job, index);
     *out = NULL;
     mlt_worker *w = mlt_os_apart_try(sizeof *w);
     mlt_rank *ranks = mlt_os_apart_try(place->ranks * sizeof *ranks);

@@ -19,7 +19,7 @@ enum { CHOICES_BYTES = 512, ARGS_LONGEST_NAME = 40, HELP_COLUMN = 28, USAGE_BYTE
 
 void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text)
 {
-    const char **items = mlt_take_more(texts->items, texts->count + 2, sizeof *items);
+    const char **items = mlt_xrealloc(texts->items, texts->count + 2, sizeof *items);
     texts->items = items;
     items[texts->count++] = text;
     items[texts->count] = NULL;

@@ -106,7 +106,7 @@ static align_stream *stream_of(messages *m, uint32_t from, uint32_t to, uint32_t
         if (s->from == from && s->to == to && s->context == context && s->tag == tag)
             return s;
     }
-    align_stream *s = mlt_take(1, sizeof *s);
+    align_stream *s = mlt_xcalloc(1, sizeof *s);
     *s = (align_stream){.from = from, .to = to, .context = context, .tag = tag};
     mlt_table_add(&m->table, hash, (uintptr_t)s);
     return s;
@@ -141,7 +141,7 @@ static void see(messages *m, const mlt_trace_event *e, bool sends)
 static void align_see_all(const mlt_trace *trace, messages *m, bool sends)
 {
     for (uint64_t i = 0; i < trace->count; i++) {
-        mlt_trace_event *events = mlt_take(trace->chunks[i].head.count + 1, sizeof *events);
+        mlt_trace_event *events = mlt_xcalloc(trace->chunks[i].head.count + 1, sizeof *events);
         if (mlt_trace_load(trace, i, events))
             for (uint32_t e = 0; e < trace->chunks[i].head.count; e++) {
                 m->pauses |= events[e].kind == MLT_TRACE_TRACED;
@@ -155,7 +155,7 @@ static void find_ranks(const mlt_trace *trace, messages *m)
 {
     const mlt_trace_facts_table *facts = &trace->facts;
     m->ranks = facts->ranks <= RANKS_MOST ? facts->ranks : 0;
-    m->rank_hosts = mlt_take(m->ranks + 1, sizeof *m->rank_hosts);
+    m->rank_hosts = mlt_xcalloc(m->ranks + 1, sizeof *m->rank_hosts);
     for (uint32_t r = 0; r < m->ranks; r++)
         m->rank_hosts[r] = NONE;
     for (uint32_t i = 0; i < facts->worker_count; i++) {
@@ -188,7 +188,7 @@ static bool find_moves(const messages *m, int64_t *moves)
 
 static void move_hosts(mlt_trace *trace, const messages *m)
 {
-    int64_t *moves = mlt_take(m->hosts, sizeof *moves);
+    int64_t *moves = mlt_xcalloc(m->hosts, sizeof *moves);
     trace->crossed = !find_moves(m, moves);
     for (uint32_t i = 0; i < trace->clock_count && !trace->crossed; i++) {
         uint32_t host = host_of_worker(&trace->facts, trace->clocks[i].worker);
@@ -208,7 +208,7 @@ static void align_messages(mlt_trace *trace)
             m.hosts = trace->facts.hosts[i].number + 1;
     if (m.hosts < 2)
         return;
-    m.least = mlt_take((size_t)m.hosts * m.hosts, sizeof *m.least);
+    m.least = mlt_xcalloc((size_t)m.hosts * m.hosts, sizeof *m.least);
     for (size_t i = 0; i < (size_t)m.hosts * m.hosts; i++)
         m.least[i] = INT64_MIN;
     find_ranks(trace, &m);

@@ -48,7 +48,7 @@ static cancel_stream *stream_like(const finder *f, const mlt_trace_event *e)
 
 static cancel_stream *new_stream(finder *f, const mlt_trace_event *e)
 {
-    cancel_stream *s = mlt_take(1, sizeof *s);
+    cancel_stream *s = mlt_xcalloc(1, sizeof *s);
     *s = (cancel_stream){.like = *e};
     mlt_table_add(&f->table, hash_of(e), (uintptr_t)s);
     return *MLT_ARRAY_ADD(f->all, f->count, f->room) = s;
@@ -79,7 +79,7 @@ static void cancel_see_all(finder *f, const mlt_trace *trace, mlt_trace_kind kin
 {
     for (uint64_t i = 0; i < trace->count; i++) {
         uint32_t count = trace->chunks[i].head.count;
-        mlt_trace_event *events = mlt_take(count + 1, sizeof *events);
+        mlt_trace_event *events = mlt_xcalloc(count + 1, sizeof *events);
         bool whole = mlt_trace_load(trace, i, events);
         for (uint32_t e = 0; whole && e < count; e++) {
             if (events[e].kind != kind)

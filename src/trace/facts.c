@@ -63,7 +63,7 @@ static bool numbers(const line *l, const char *kinds, uint64_t out[FIELDS])
 
 static char *text_of(mlt_trace_facts_table *facts, const line *l, unsigned i)
 {
-    char *text = mlt_take(l->length[i] + 1, 1);
+    char *text = mlt_xcalloc(l->length[i] + 1, 1);
     memcpy(text, l->field[i], l->length[i]);
     return *MLT_ARRAY_ADD(facts->texts, facts->text_count, facts->text_room) = text;
 }
@@ -72,7 +72,7 @@ static char *text_of(mlt_trace_facts_table *facts, const line *l, unsigned i)
 static char **place_of(char ***table, size_t count, size_t i)
 {
     if (!*table)
-        *table = mlt_take(count, sizeof **table);
+        *table = mlt_xcalloc(count, sizeof **table);
     return &(*table)[i];
 }
 

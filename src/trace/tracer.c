@@ -135,7 +135,7 @@ static void write_notes(buffer *b, uint32_t count)
     if (b->written == 0) {
         store(&head, b->words, count * sizeof *b->words);
     } else {
-        uint64_t *room = mlt_take(LIKES_MOST + count - b->written, sizeof *room);
+        uint64_t *room = mlt_xcalloc(LIKES_MOST + count - b->written, sizeof *room);
         size_t likes = mlt_notes_likes(b->words, b->written * sizeof *b->words, room);
         memcpy(room + likes, b->words + b->written, (count - b->written) * sizeof *room);
         store(&head, room, (likes + count - b->written) * sizeof *room);
@@ -300,7 +300,7 @@ static void take_buffer(mlt_tracer *tracer)
     if (b)
         writer.free = b->next;
     else
-        b = mlt_take(1, sizeof *b);
+        b = mlt_xcalloc(1, sizeof *b);
     b->owner = tracer;
     b->worker = tracer->worker;
     b->written = 0;
@@ -326,7 +326,7 @@ static void hand_over(mlt_tracer *tracer)
 
 mlt_tracer *mlt_tracer_new(uint32_t worker)
 {
-    mlt_tracer *tracer = mlt_take(1, sizeof *tracer);
+    mlt_tracer *tracer = mlt_xcalloc(1, sizeof *tracer);
     tracer->worker = worker;
     pthread_mutex_lock(&writer.lock);
     take_buffer(tracer);

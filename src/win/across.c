@@ -18,7 +18,7 @@ enum {
 pid_t mlt_win_process_of(const mlt_win_part *part, const mlt_win_peer *peer)
 {
     mlt_job *job = part->worker->boot->job;
-    const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_place_at(job, peer->worker)->proc);
+    const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_location_at(job, peer->worker)->proc);
     return (pid_t)atomic_load_explicit(&proc->pid, memory_order_relaxed);
 }
 
@@ -88,7 +88,7 @@ mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer,
     uint64_t element = call->operation.basic->size;
     if (bytes <= ACROSS_FEW)
         return across_change(part, pid, descriptor, call, at, done, bytes, few, ACROSS_FEW);
-    char *copy = mlt_take_more(NULL, ACROSS_STRIP, 1);
+    char *copy = mlt_xrealloc(NULL, ACROSS_STRIP, 1);
     mlt_status status = across_change(part, pid, descriptor, call, at, done, bytes, copy,
                                       ACROSS_STRIP / element * element);
     free(copy);

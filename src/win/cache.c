@@ -46,7 +46,7 @@ struct mlt_win_cache {
 
 mlt_win_cache *mlt_win_cache_new(void)
 {
-    mlt_win_cache *cache = mlt_take(1, sizeof *cache);
+    mlt_win_cache *cache = mlt_xcalloc(1, sizeof *cache);
     mlt_list_init(&cache->shelves);
     mlt_list_init(&cache->soon);
     return cache;
@@ -84,7 +84,7 @@ static shard *want_shard(mlt_win_cache *cache, int32_t target)
     shard *s = find_shard(cache, target);
     if (s)
         return s;
-    s = mlt_take(1, sizeof *s);
+    s = mlt_xcalloc(1, sizeof *s);
     s->target = target;
     mlt_list_init(&s->entries);
     mlt_list_push_back(&cache->shelves, &s->node);
@@ -175,7 +175,7 @@ void mlt_win_cache_note(mlt_win_cache *cache, int32_t target, int64_t disp, cons
     if (cache->used + cost > room)
         return; // promises take it all
     shard *s = want_shard(cache, target);
-    e = mlt_take(1, sizeof *e);
+    e = mlt_xcalloc(1, sizeof *e);
     *e = (entry){.target = target,
                  .hash = hash_of(target, disp),
                  .disp = disp,
@@ -205,7 +205,7 @@ static void give_promises(mlt_win_cache *cache, int32_t target)
 
 static void take_in(entry *e)
 {
-    e->own = mlt_take(1, e->bytes);
+    e->own = mlt_xcalloc(1, e->bytes);
     memcpy(e->own, e->from, e->bytes);
     e->from = NULL;
     mlt_list_remove(&e->soon);

@@ -419,7 +419,7 @@ static void do_long(mlt_win_part *part, int32_t target, request *r, uint64_t fro
         return;
     pid_t pid = mlt_win_process_of(part, r->origin);
     uint64_t strip = HELP_STRIP / r->operation.basic->size * r->operation.basic->size, done = 0;
-    char *in = mlt_take_more(NULL, HELP_STRIP, 1);
+    char *in = mlt_xrealloc(NULL, HELP_STRIP, 1);
     while (done < r->head.bytes) {
         uint64_t n = r->head.bytes - done < strip ? r->head.bytes - done : strip;
         if (mlt_os_read_peer(pid, in, from + done, n) != MLT_OK)

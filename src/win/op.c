@@ -134,7 +134,7 @@ static uint32_t open_number(mlt_win_busy *busy, mlt_win_op *op)
         n++;
     if (n == busy->open_room) {
         busy->open_room = n ? 2 * n : 4;
-        busy->open = mlt_take_more(busy->open, busy->open_room, sizeof(mlt_win_op *));
+        busy->open = mlt_xrealloc(busy->open, busy->open_room, sizeof(mlt_win_op *));
         memset(busy->open + n, 0, (busy->open_room - n) * sizeof(mlt_win_op *));
     }
     busy->open[n] = op;
@@ -175,7 +175,7 @@ static void send_piece(mlt_win_op *op)
     bytes = basic ? mlt_type_element_runs(there, basic, op->left, bytes / basic->size * basic->size,
                                           runs, &n)
                   : mlt_type_runs(there, op->left, bytes, runs, &n);
-    char *piece = mlt_take_more(NULL, 1, sizeof(piece_head) + n * sizeof *runs + 2 * bytes);
+    char *piece = mlt_xrealloc(NULL, 1, sizeof(piece_head) + n * sizeof *runs + 2 * bytes);
     *(piece_head *)piece = (piece_head){.disp = call->disp,
                                         .bytes = (uint32_t)bytes,
                                         .runs = (uint16_t)n,
@@ -209,7 +209,7 @@ static void pump(mlt_win_side *side)
 
 static mlt_status start(mlt_win_side *side, const mlt_win_call *call)
 {
-    mlt_win_op *op = mlt_take(1, sizeof *op);
+    mlt_win_op *op = mlt_xcalloc(1, sizeof *op);
     mlt_win_busy *busy = mlt_win_busy_of(side);
     op->call = *call;
     op->side = side;
@@ -391,7 +391,7 @@ void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *d
 {
     piece p = {.in = NULL};
     bool good = take_apart(&p, data, bytes);
-    done_head *answer = mlt_take_more(NULL, 1, sizeof *answer + (good ? p.head.bytes : 0));
+    done_head *answer = mlt_xrealloc(NULL, 1, sizeof *answer + (good ? p.head.bytes : 0));
     *answer = (done_head){.fault = MLT_WIN_NONE};
     uint64_t length = good ? do_piece(part, packet->dst, &p, answer) : sizeof *answer;
     mlt_win_tell(part, MLT_WIN_PACKET_DONE, packet->dst, packet->src, packet->word, answer, length);

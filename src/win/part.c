@@ -40,7 +40,7 @@ void mlt_win_worker_fini(mlt_worker *worker)
 
 mlt_win_part *mlt_win_part_new(const mlt_win_facts *f)
 {
-    mlt_win_part *part = mlt_take(1, sizeof *part);
+    mlt_win_part *part = mlt_xcalloc(1, sizeof *part);
     *part = (mlt_win_part){
         .worker = f->worker,
         .refs = 1,
@@ -56,7 +56,7 @@ mlt_win_part *mlt_win_part_new(const mlt_win_facts *f)
         .across = f->worker->boot->job->readable,
         .world = f->world,
         .group = f->group,
-        .peers = mlt_take(f->workers, sizeof *part->peers),
+        .peers = mlt_xcalloc(f->workers, sizeof *part->peers),
     };
     mlt_list_init(&part->claims);
     mlt_list_init(&part->joins);
@@ -69,7 +69,7 @@ static uint8_t reach_of(const mlt_win_part *part, uint32_t worker)
     mlt_job *job = me->boot->job;
     if (worker >= job->workers) // of another job
         return MLT_WIN_FAR;
-    if (mlt_job_place_at(job, worker)->proc == me->boot->proc)
+    if (mlt_job_location_at(job, worker)->proc == me->boot->proc)
         return MLT_WIN_NEAR;
     return part->shares && mlt_job_is_here(job, worker) ? MLT_WIN_HOST : MLT_WIN_FAR;
 }
@@ -185,7 +185,7 @@ mlt_status mlt_win_part_block(mlt_win_part *part, uint64_t align, uint64_t memor
     if (!part->block)
         return MLT_ERR_NO_MEMORY;
     memset(part->block, 0, descriptors);
-    part->sides = mlt_take(part->span, sizeof(mlt_win_side *));
+    part->sides = mlt_xcalloc(part->span, sizeof(mlt_win_side *));
     take_descriptors(part, (mlt_win_descriptor *)(part->block + sizeof(mlt_win_block)));
     *card = (mlt_win_card){
         .address = (uintptr_t)part->block, .bytes = bytes, .memory = begin, .shares = part->shares};
@@ -212,7 +212,7 @@ static void index_places(mlt_win_part *part)
     part->slots = 4;
     while (part->slots < 2 * part->workers)
         part->slots *= 2;
-    part->places = mlt_take(part->slots, sizeof *part->places);
+    part->places = mlt_xcalloc(part->slots, sizeof *part->places);
     for (uint32_t p = 0; p < part->workers; p++) {
         uint32_t at = mlt_hash_word(part->peers[p].worker);
         while (part->places[at & (part->slots - 1)])
@@ -239,7 +239,7 @@ uint32_t mlt_win_domain_of(const mlt_win_part *part, uint32_t place)
     uint32_t host, proc;
     if (MLT_LIKELY(peer->worker < job->workers)) {
         host = mlt_job_host_of(job, peer->worker);
-        proc = mlt_job_place_at(job, peer->worker)->proc;
+        proc = mlt_job_location_at(job, peer->worker)->proc;
     } else {
         mlt_world_place there = mlt_worlds_place(part->worker->wire->worlds, peer->worker);
         host = there.host;
@@ -264,7 +264,7 @@ static void find_domains(mlt_win_part *part)
         mlt_table_add(&seen, mlt_hash_word(domain), domain);
         if (part->domains == room) {
             room = room ? 2 * room : 1;
-            part->leads = mlt_take_more(part->leads, room, sizeof *part->leads);
+            part->leads = mlt_xrealloc(part->leads, room, sizeof *part->leads);
         }
         if (domain == mlt_win_domain_of(part, part->place))
             part->lead = p;
@@ -290,7 +290,7 @@ void mlt_win_part_open(mlt_win_part *part, uint32_t id)
                 mlt_win_peer_map(part, &part->peers[p]);
     }
     if (!part->worker->windows)
-        part->worker->windows = mlt_take(1, sizeof(mlt_table));
+        part->worker->windows = mlt_xcalloc(1, sizeof(mlt_table));
     mlt_table_add(part->worker->windows, mlt_hash_word(id), (uintptr_t)part);
 }
 
@@ -299,7 +299,7 @@ void mlt_win_part_open(mlt_win_part *part, uint32_t id)
 static char *map_block(mlt_win_part *part, const mlt_win_peer *peer)
 {
     mlt_job *job = part->worker->boot->job;
-    const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_place_at(job, peer->worker)->proc);
+    const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_location_at(job, peer->worker)->proc);
     pid_t pid = (pid_t)atomic_load_explicit(&proc->pid, memory_order_relaxed);
     char *at = mlt_os_map_peer(pid, peer->card.fd, peer->card.offset, peer->card.bytes);
     if (at)

@@ -132,7 +132,7 @@ static mlt_status read_list(struct mlt_win_seen **seen, pid_t pid,
     if (status != MLT_OK)
         return status;
     struct mlt_win_seen *s = *seen =
-        mlt_take_more(*seen, 1, sizeof *s + head.count * sizeof(region));
+        mlt_xrealloc(*seen, 1, sizeof *s + head.count * sizeof(region));
     s->descriptor = descriptor;
     s->list = atomic_load_explicit(&descriptor->lists, memory_order_relaxed);
     s->regions = (regions){.count = head.count, .room = head.count};
@@ -173,7 +173,7 @@ static regions *grown(regions *r)
     if (r && r->count < r->room)
         return r;
     uint32_t room = r ? 2 * r->room : 4, count = r ? r->count : 0;
-    r = mlt_take_more(r, 1, sizeof *r + room * sizeof *r->all);
+    r = mlt_xrealloc(r, 1, sizeof *r + room * sizeof *r->all);
     r->room = room;
     r->count = count;
     return r;

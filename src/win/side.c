@@ -19,7 +19,7 @@ mlt_win_busy *mlt_win_busy_of(mlt_win_side *side)
 {
     if (side->busy)
         return side->busy;
-    mlt_win_busy *busy = side->busy = mlt_take(1, sizeof *busy);
+    mlt_win_busy *busy = side->busy = mlt_xcalloc(1, sizeof *busy);
     mlt_list_init(&busy->waits);
     mlt_list_init(&busy->ops);
     return busy;
@@ -147,7 +147,7 @@ static void add_held(mlt_win_side *side, int32_t target, mlt_win_class class, bo
     mlt_win_busy *busy = mlt_win_busy_of(side);
     if (busy->held_count == busy->held_room) {
         busy->held_room = busy->held_room ? 2 * busy->held_room : 2;
-        busy->held = mlt_take_more(busy->held, busy->held_room, sizeof *busy->held);
+        busy->held = mlt_xrealloc(busy->held, busy->held_room, sizeof *busy->held);
     }
     busy->held[busy->held_count++] =
         (mlt_win_held){.target = target, .class = (uint8_t) class, .real = real};
@@ -405,7 +405,7 @@ static void run_claims(mlt_win_part *part, int32_t target)
 
 static void lock_came(mlt_win_part *part, const mlt_packet *packet)
 {
-    claim *c = mlt_take(1, sizeof *c);
+    claim *c = mlt_xcalloc(1, sizeof *c);
     *c = (claim){.origin = packet->src, .target = packet->dst, .word = packet->word};
     mlt_list_push_back(&part->claims, &c->node);
     run_claims(part, packet->dst);
@@ -475,7 +475,7 @@ static void post_came(mlt_win_side *side, int32_t from)
     mlt_win_busy *busy = mlt_win_busy_of(side);
     if (busy->post_count == busy->post_room) {
         busy->post_room = busy->post_room ? 2 * busy->post_room : 4;
-        busy->posts = mlt_take_more(busy->posts, busy->post_room, sizeof *busy->posts);
+        busy->posts = mlt_xrealloc(busy->posts, busy->post_room, sizeof *busy->posts);
     }
     busy->posts[busy->post_count++] = from;
     wake_kind(side, MLT_WIN_WAIT_POSTS);

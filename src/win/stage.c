@@ -24,7 +24,7 @@ static mlt_win_stage *stage_of(mlt_win_side *side)
 {
     mlt_win_busy *busy = mlt_win_busy_of(side);
     if (!busy->stage)
-        busy->stage = mlt_take(1, sizeof *busy->stage);
+        busy->stage = mlt_xcalloc(1, sizeof *busy->stage);
     return busy->stage;
 }
 

@@ -31,7 +31,7 @@ static MLT_COLD void grow(mlt_tokens *names, uint32_t k)
 {
     if (k >= MLT_TOKEN_BLOCKS)
         mlt_no_room("%u messages to other hosts that wait for an answer", names->count);
-    mlt_named *block = mlt_take((size_t)MLT_TOKEN_FIRST << k, sizeof *block);
+    mlt_named *block = mlt_xcalloc((size_t)MLT_TOKEN_FIRST << k, sizeof *block);
     atomic_store_explicit(&names->blocks[k], block, memory_order_release);
 }
 

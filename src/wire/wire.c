@@ -99,7 +99,7 @@ static void open_rings(mlt_wire *wire, mlt_peer *peer, uint32_t local)
 
 static void meet_neighbour(mlt_wire *wire, uint32_t worker, bool same_process)
 {
-    uint32_t local = mlt_job_place_at(wire->job, worker)->local;
+    uint32_t local = mlt_job_location_at(wire->job, worker)->local;
     mlt_peer *peer = &wire->peers[local];
     peer->worker = worker;
     peer->local = local;
@@ -123,7 +123,7 @@ static mlt_peer *new_peers(uint32_t count)
 static void meet_neighbours(mlt_wire *wire)
 {
     mlt_job *job = wire->job;
-    uint32_t own = mlt_job_place_at(job, wire->self)->proc;
+    uint32_t own = mlt_job_location_at(job, wire->self)->proc;
     for (uint32_t p = 0; p < job->procs; p++) {
         const mlt_job_proc *proc = mlt_job_proc_at(job, p);
         for (uint32_t w = 0; proc->host == job->host && w < proc->workers; w++)
@@ -141,7 +141,7 @@ static mlt_peer *new_far(mlt_wire *wire, uint32_t worker)
     peer->foreign = worker >= wire->job->workers;
     mlt_list_init(&peer->queue);
     if (!peer->foreign)
-        peer->local = mlt_job_place_at(wire->job, worker)->local;
+        peer->local = mlt_job_location_at(wire->job, worker)->local;
     else
         peer->first_rank = (int32_t)mlt_worlds_of_worker(wire->worlds, worker)->first_rank;
     if (wire->over->meet(wire, peer) != MLT_OK)
@@ -251,7 +251,7 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
         .job = job,
         .own = mlt_job_worker_at(job, self),
         .self = self,
-        .local = mlt_job_place_at(job, self)->local,
+        .local = mlt_job_location_at(job, self)->local,
         .membarrier = job->membarrier,
         .hot_most = job->membarrier ? MLT_WIRE_HOT : MLT_WIRE_HOT_CROWDED,
         .peers = peers,
@@ -369,7 +369,7 @@ static bool leave_all(mlt_wire *wire)
     return true;
 }
 
-bool mlt_wire_doze(mlt_wire *wire, mlt_job_worker_sleep how, uint32_t blocked,
+bool mlt_wire_doze(mlt_wire *wire, mlt_job_worker_state how, uint32_t blocked,
                    bool (*ready)(void *arg), void *arg)
 {
     mlt_job_worker *own = wire->own;
@@ -378,7 +378,7 @@ bool mlt_wire_doze(mlt_wire *wire, mlt_job_worker_sleep how, uint32_t blocked,
     mlt_wire_publish(wire);
     atomic_store_explicit(&own->blocked, blocked, memory_order_relaxed);
     // seq_cst: whoever makes news after this sees the sleeper; pairs with mlt_wire_notify,
-    // mlt_job_ask and the fence in mlt_wire_chunk_release.
+    // mlt_job_ask_waits and the fence in mlt_wire_chunk_release.
     wire->nap = ((wire->nap & ~(uint32_t)MLT_NAP_STATE) + MLT_NAP) | how;
     atomic_store_explicit(&own->state, wire->nap, memory_order_seq_cst);
     mlt_jitter();

@@ -195,7 +195,7 @@ static inline void mlt_wire_starve(mlt_peer *peer, bool starves)
 // everybody see that this worker sleeps, then asks `ready` once. False: there is something to do,
 // and blocking would miss it. `blocked`: ranks parked, for the launcher. rise: after each doze,
 // whether it was true or false.
-bool mlt_wire_doze(mlt_wire *wire, mlt_job_worker_sleep how, uint32_t blocked,
+bool mlt_wire_doze(mlt_wire *wire, mlt_job_worker_state how, uint32_t blocked,
                    bool (*ready)(void *arg), void *arg) MLT_MUST_CHECK;
 void mlt_wire_rise(mlt_wire *wire);
 

@@ -44,7 +44,7 @@ mlt_worlds *mlt_worlds_of(mlt_job *job, int ctl)
     while (w && (w->job != job || w->ctl != ctl))
         w = w->next;
     if (!w) {
-        w = mlt_take(1, sizeof *w);
+        w = mlt_xcalloc(1, sizeof *w);
         w->job = job;
         w->ctl = ctl;
         pthread_mutex_init(&w->lock, NULL);
@@ -176,11 +176,11 @@ static mlt_world *add_world(mlt_worlds *w, const mlt_world_shape *shape)
     if (rank + shape->ranks > INT32_MAX || worker + shape->workers > INT32_MAX ||
         proc + shape->procs > INT32_MAX || host + shape->hosts > INT32_MAX)
         return NULL;
-    mlt_world *world = mlt_take(1, sizeof *world);
+    mlt_world *world = mlt_xcalloc(1, sizeof *world);
     world->shape = *shape;
-    world->shape.runs = mlt_take(shape->run_count, sizeof *shape->runs);
+    world->shape.runs = mlt_xcalloc(shape->run_count, sizeof *shape->runs);
     memcpy(world->shape.runs, shape->runs, shape->run_count * sizeof *shape->runs);
-    world->starts = mlt_take(shape->run_count, sizeof *world->starts);
+    world->starts = mlt_xcalloc(shape->run_count, sizeof *world->starts);
     mlt_world_start at = {0};
     for (uint32_t i = 0; i < shape->run_count; i++) {
         const mlt_world_run *run = &shape->runs[i];
@@ -329,7 +329,7 @@ bool mlt_bond_begin(mlt_worlds *w, uint64_t number, const mlt_bond_part *parts, 
     bond *b = find_bond(w, number);
     bool fresh = !b;
     if (fresh) {
-        b = mlt_take(1, sizeof *b + count * sizeof *parts);
+        b = mlt_xcalloc(1, sizeof *b + count * sizeof *parts);
         b->number = number;
         b->count = count;
         memcpy(b->parts, parts, count * sizeof *parts);

@@ -29,8 +29,8 @@ static size_t file_size;
 
 void __real_exit(int status) __attribute__((noreturn));
 void __real_free(void *memory);
-void *__real_mlt_take(size_t count, size_t size);
-void *__real_mlt_take_more(void *old, size_t count, size_t size);
+void *__real_mlt_xcalloc(size_t count, size_t size);
+void *__real_mlt_xrealloc(void *old, size_t count, size_t size);
 FILE *__real_fopen(const char *path, const char *mode);
 int __real_fclose(FILE *file);
 ssize_t __real___getdelim(char **line, size_t *room, int end, FILE *file);
@@ -42,8 +42,8 @@ void __wrap_free(void *memory);
 void __wrap_mlt_quit(int status, const char *format, ...) __attribute__((noreturn));
 void __wrap_mlt_say(const char *format, ...);
 void __wrap_mlt_say_raw(const char *text, size_t bytes);
-void *__wrap_mlt_take(size_t count, size_t size);
-void *__wrap_mlt_take_more(void *old, size_t count, size_t size);
+void *__wrap_mlt_xcalloc(size_t count, size_t size);
+void *__wrap_mlt_xrealloc(void *old, size_t count, size_t size);
 FILE *__wrap_fopen(const char *path, const char *mode);
 int __wrap_fclose(FILE *file);
 ssize_t __wrap___getdelim(char **line, size_t *room, int end, FILE *file);
@@ -121,15 +121,15 @@ void __wrap_mlt_say_raw(const char *text, size_t bytes)
     keep_said(text, bytes);
 }
 
-void *__wrap_mlt_take(size_t count, size_t size)
+void *__wrap_mlt_xcalloc(size_t count, size_t size)
 {
-    return note(__real_mlt_take(count, size));
+    return note(__real_mlt_xcalloc(count, size));
 }
 
-void *__wrap_mlt_take_more(void *old, size_t count, size_t size)
+void *__wrap_mlt_xrealloc(void *old, size_t count, size_t size)
 {
     forget(old);
-    return note(__real_mlt_take_more(old, count, size));
+    return note(__real_mlt_xrealloc(old, count, size));
 }
 
 void __wrap_free(void *memory)

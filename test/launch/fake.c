@@ -71,7 +71,7 @@ static mlt_ctl_wait wait_of(const char *how, int32_t rank)
         w.peer = MLT_WAIT_ANYONE;
     } else if (strcmp(how, "barrier") == 0) {
         w.peer = -1;
-        w.kind = MLT_WAIT_BARRIER;
+        w.kind = MLT_WAIT_COLLECTIVE;
         strcpy(w.call, "MPI_Barrier");
     } else if (strcmp(how, "csp") == 0) {
         w.peer = -1;
@@ -87,7 +87,7 @@ static void answer(uint32_t worker, const char *how)
 {
     enum { MOST = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_wait) };
     static mlt_ctl_wait records[MOST];
-    const mlt_job_place *own = mlt_job_place_at(boot.job, worker);
+    const mlt_job_location *own = mlt_job_location_at(boot.job, worker);
     for (uint32_t at = 0; at < own->ranks;) {
         uint32_t n = 0;
         for (; n < MOST && at < own->ranks; n++, at++)

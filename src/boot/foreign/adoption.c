@@ -390,7 +390,7 @@ mlt_status mlt_adoption_join(mlt_launcher *l, uint32_t workers, uint32_t ranks, 
     char card[MLT_LAUNCHER_VALUE];
     int fd = -1;
     mlt_kvs own = {.workers = workers, .ranks = ranks, .app = l->app};
-    mlt_adoption_packet *packet = mlt_take(1, sizeof *packet);
+    mlt_adoption_packet *packet = mlt_xcalloc(1, sizeof *packet);
     if (gethostname(own.host, sizeof own.host - 1) != 0 || !own.host[0])
         strcpy(own.host, "host");
     mlt_status status = meet(l, &fd, why, why_size);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-long mlt_launcher_number(const char *variable)
+long mlt_launcher_env_number(const char *variable)
 {
     const char *text = getenv(variable);
     if (!text)
@@ -52,10 +52,10 @@ static bool has_pmix(void)
 // The only process of its launcher needs nobody to talk to.
 static bool is_singleton(void)
 {
-    if (has_pmi() && mlt_launcher_number("PMI_SIZE") == 1)
+    if (has_pmi() && mlt_launcher_env_number("PMI_SIZE") == 1)
         return true;
-    return has_pmix() && (mlt_launcher_number("OMPI_COMM_WORLD_SIZE") == 1 ||
-                          mlt_launcher_number("SLURM_STEP_NUM_TASKS") == 1);
+    return has_pmix() && (mlt_launcher_env_number("OMPI_COMM_WORLD_SIZE") == 1 ||
+                          mlt_launcher_env_number("SLURM_STEP_NUM_TASKS") == 1);
 }
 
 // ---- Launchers that cannot be talked to
@@ -89,7 +89,7 @@ static const silent_launcher *find_silent(void)
     for (size_t i = 0; i < sizeof silent_launchers / sizeof *silent_launchers; i++)
         if (getenv(silent_launchers[i].variable) &&
             (!silent_launchers[i].also || getenv(silent_launchers[i].also)) &&
-            mlt_launcher_number(silent_launchers[i].size) > 1)
+            mlt_launcher_env_number(silent_launchers[i].size) > 1)
             return &silent_launchers[i];
     return NULL;
 }
@@ -118,5 +118,5 @@ mlt_status mlt_launcher_find(mlt_launcher *l, char *why, size_t why_size)
         MLT_ERR_UNSUPPORTED, why, why_size,
         "this program was started by %s as one of %ld processes, but has no way to talk to "
         "it: %s. MILLET_ALONE=1 makes each process a job of its own",
-        found->name, mlt_launcher_number(found->size), found->remedy);
+        found->name, mlt_launcher_env_number(found->size), found->remedy);
 }

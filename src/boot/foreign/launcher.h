@@ -64,8 +64,8 @@ mlt_status mlt_launcher_find(mlt_launcher *launcher, char *why, size_t why_size)
 
 // A process that is alone: whether the program, or a library of it, calls functions that need an agent,
 // those that start jobs or connect with them. If so, *launcher is one of this process only.
-bool mlt_launcher_single(mlt_launcher *launcher);
+bool mlt_launcher_singleton(mlt_launcher *launcher);
 bool mlt_launcher_is_single(const mlt_launcher *launcher); // NULL: it is not
 
 // A number of the environment, or -1.
-long mlt_launcher_number(const char *variable);
+long mlt_launcher_env_number(const char *variable);

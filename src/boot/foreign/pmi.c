@@ -102,8 +102,8 @@ static mlt_status ask(mlt_launcher *l, const char *line, const char *wanted, cha
 
 static mlt_status check_fd(mlt_launcher *l, char *why, size_t why_size)
 {
-    long fd = mlt_launcher_number("PMI_FD"), number = mlt_launcher_number("PMI_RANK"),
-         size = mlt_launcher_number("PMI_SIZE");
+    long fd = mlt_launcher_env_number("PMI_FD"), number = mlt_launcher_env_number("PMI_RANK"),
+         size = mlt_launcher_env_number("PMI_SIZE");
     if (fd < 0 || fcntl((int)fd, F_GETFD) < 0)
         return mlt_fail(
             MLT_ERR_INVALID, why, why_size,
@@ -167,7 +167,7 @@ static mlt_status open_port(mlt_launcher *l, char *why, size_t why_size)
 {
     char line[LINE], host[256];
     const char *where = getenv("PMI_PORT"), *colon = strrchr(where, ':');
-    long id = mlt_launcher_number("PMI_ID");
+    long id = mlt_launcher_env_number("PMI_ID");
     if (!colon || (size_t)(colon - where) >= sizeof host || id < 0)
         return mlt_fail(MLT_ERR_INVALID, why, why_size,
                         "PMI_PORT is '%s' instead of HOST:PORT, or PMI_ID is no number", where);
@@ -187,7 +187,7 @@ static mlt_status open_port(mlt_launcher *l, char *why, size_t why_size)
 static mlt_status open_pmi(mlt_launcher *l, char *why, size_t why_size)
 {
     char answer[LINE], value[32];
-    l->got = mlt_take(LINE, 1);
+    l->got = mlt_xcalloc(LINE, 1);
     mlt_status status = getenv("PMI_FD") ? check_fd(l, why, why_size) : open_port(l, why, why_size);
     if (!status)
         status = ask(l, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", answer,

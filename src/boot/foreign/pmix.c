@@ -116,7 +116,7 @@ static mlt_status number(const mlt_launcher *l, uint32_t of, const char *key, ui
 static mlt_status open_pmix(mlt_launcher *l, char *why, size_t why_size)
 {
     char ignored[256];
-    pmix *p = l->own = mlt_take(1, sizeof *p);
+    pmix *p = l->own = mlt_xcalloc(1, sizeof *p);
     mlt_status status = load(p, l, why, why_size);
     if (status)
         return status;

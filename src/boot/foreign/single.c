@@ -61,7 +61,7 @@ static const mlt_protocol protocol = {
     .close = close_it,
 };
 
-bool mlt_launcher_single(mlt_launcher *l)
+bool mlt_launcher_singleton(mlt_launcher *l)
 {
     static const char *const needs[] = {"MPI_Comm_spawn",   "MPI_Comm_spawn_multiple",
                                         "MPI_Open_port",    "MPI_Comm_accept",

@@ -27,8 +27,8 @@ static void not_found(const char *name, char *why, size_t why_size)
     uint32_t count = 0;
     while (mlt_coll_algs[count])
         count++;
-    char(*text)[NAME] = mlt_take(count, sizeof *text), nearest[200];
-    const char **names = mlt_take(count, sizeof *names);
+    char(*text)[NAME] = mlt_xcalloc(count, sizeof *text), nearest[200];
+    const char **names = mlt_xcalloc(count, sizeof *names);
     for (uint32_t i = 0; i < count; i++) {
         full_name(mlt_coll_algs[i], text[i]);
         names[i] = text[i];
@@ -74,7 +74,7 @@ static const char *starts_fault(const mlt_coll_alg *alg, const mlt_coll_shape *s
                : NULL;
 }
 
-static const char *part_fault(const mlt_goal_part *part, uint32_t count, uint64_t room,
+static const char *part_fault(const mlt_goal_message *part, uint32_t count, uint64_t room,
                               uint32_t ranks)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -92,7 +92,7 @@ static const char *parts_fault(const mlt_coll_shape *shape)
 {
     const char *fault = shape->parts ? NULL : "the lists of its messages are not given";
     for (uint32_t r = 0; r < shape->ranks && !fault; r++) {
-        const mlt_goal_parts *p = &shape->parts[r];
+        const mlt_goal_messages *p = &shape->parts[r];
         fault = part_fault(p->send, p->sends, p->in, shape->ranks);
         if (!fault)
             fault = part_fault(p->recv, p->recvs, p->out, shape->ranks);

@@ -40,8 +40,8 @@ typedef struct mlt_coll_shape {
     const uint64_t *starts; // [ranks + 1] where blocks begin that differ (spec.h), in elements;
                             // alltoall: weights. Only for algorithms that can; NULL: at r * count
     const uint8_t *contributes, *receives; // REDUCE_TO: [ranks]; NULL: all
-    const mlt_goal_parts *parts; // EXCHANGE: for emit the list of its rank, which is all that it
-                                 // knows; for mlt_coll_program and mlt_coll_spec [ranks]
+    const mlt_goal_messages *parts; // EXCHANGE: for emit the list of its rank, which is all that it
+                                    // knows; for mlt_coll_program and mlt_coll_spec [ranks]
     const struct mlt_coll_hosts *hosts; // hosts/map.h: where the ranks are; NULL: on one host
     uint8_t keep;                       // mlt_coll_keep
     const void *user;                   // the algorithm's own (mlt_coll_alg.user)

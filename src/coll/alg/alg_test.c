@@ -410,8 +410,8 @@ static void test_refused_arrays(void)
     refused("reduce_to.aspen", bad, "there must be a rank that contributes");
     bad = good;
     refused("exchange.linear", bad, "the lists of its messages are not given");
-    mlt_goal_part part = {3, 0, 4, 4};
-    mlt_goal_parts parts[4] = {{.in = 8, .out = 8}, {.in = 8}, {.out = 8}, {.send = &part}};
+    mlt_goal_message part = {3, 0, 4, 4};
+    mlt_goal_messages parts[4] = {{.in = 8, .out = 8}, {.in = 8}, {.out = 8}, {.send = &part}};
     parts[1].send = &part;
     parts[1].sends = 1;
     bad.parts = parts;

@@ -51,7 +51,8 @@ uint32_t mlt_canonical_combine(const mlt_emit *e, const mlt_operands *o, const u
 {
     uint32_t first = first_sibling(own, count), slots = count - 1 - !o->in_place, sent = NONE;
     mlt_goal_span tmp = mlt_emit_memory(e, slots * e->n);
-    alg_canonical_blocks b = {.at = mlt_take(count, sizeof *b.at), .done = mlt_emit_actions(count)};
+    alg_canonical_blocks b = {.at = mlt_xcalloc(count, sizeof *b.at),
+                              .done = mlt_emit_actions(count)};
     for (uint32_t by = 1; by < count && share; by++) {
         uint32_t send = mlt_emit_send(e, o->in, from[(own + by) % count], NONE);
         sent = sent == NONE ? send : sent;

@@ -119,7 +119,7 @@ uint32_t mlt_emit_await(const mlt_emit *e, uint32_t from, uint32_t after)
 
 uint32_t *mlt_emit_actions(uint32_t count)
 {
-    uint32_t *actions = mlt_take(count, sizeof *actions);
+    uint32_t *actions = mlt_xcalloc(count, sizeof *actions);
     for (uint32_t i = 0; i < count; i++)
         actions[i] = NONE;
     return actions;

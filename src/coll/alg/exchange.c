@@ -15,10 +15,10 @@ static int by_distance(const void *pa, const void *pb)
 }
 
 // Those of the list that have bytes and another rank, sorted.
-static mlt_exchange_entry *exchange_sorted(const mlt_emit *e, const mlt_goal_part *part,
+static mlt_exchange_entry *exchange_sorted(const mlt_emit *e, const mlt_goal_message *part,
                                            uint32_t parts, bool sends, uint32_t *count)
 {
-    mlt_exchange_entry *list = mlt_take(parts, sizeof *list);
+    mlt_exchange_entry *list = mlt_xcalloc(parts, sizeof *list);
     uint32_t n = 0;
     for (uint32_t i = 0; i < parts; i++) {
         if (part[i].peer == e->rank || !part[i].bytes)
@@ -37,9 +37,9 @@ static mlt_exchange_entry *exchange_sorted(const mlt_emit *e, const mlt_goal_par
 // The n-th send of the rank to itself with a tag is its n-th such receive.
 static void exchange_copy_own(const mlt_emit *e, const mlt_exchange *x)
 {
-    const mlt_goal_parts *parts = e->shape->parts;
+    const mlt_goal_messages *parts = e->shape->parts;
     for (uint32_t s = 0; s < parts->sends; s++) {
-        const mlt_goal_part *from = &parts->send[s], *to = parts->recv;
+        const mlt_goal_message *from = &parts->send[s], *to = parts->recv;
         if (from->peer != e->rank)
             continue;
         uint32_t nth = 0, r = 0;
@@ -58,7 +58,7 @@ static void exchange_copy_own(const mlt_emit *e, const mlt_exchange *x)
 
 mlt_exchange mlt_exchange_begin(const mlt_emit *e)
 {
-    const mlt_goal_parts *parts = e->shape->parts;
+    const mlt_goal_messages *parts = e->shape->parts;
     mlt_exchange x = {.in = mlt_emit_buffer(e, "in", parts->in)};
     x.out = mlt_emit_buffer(e, "out", parts->out);
     x.send = exchange_sorted(e, parts->send, parts->sends, true, &x.sends);
@@ -75,7 +75,7 @@ void mlt_exchange_end(mlt_exchange *x)
 
 uint32_t mlt_exchange_send(const mlt_emit *e, mlt_exchange *x, uint32_t i, uint32_t after)
 {
-    const mlt_goal_part *part = &e->shape->parts->send[x->send[i].index];
+    const mlt_goal_message *part = &e->shape->parts->send[x->send[i].index];
     mlt_goal_span span = mlt_emit_part(x->in, part->at, part->bytes);
     uint32_t send = mlt_goal_send(e->program, e->slot, span, (int32_t)part->peer, part->tag);
     mlt_emit_after(e, send, after);
@@ -84,7 +84,7 @@ uint32_t mlt_exchange_send(const mlt_emit *e, mlt_exchange *x, uint32_t i, uint3
 
 uint32_t mlt_exchange_recv(const mlt_emit *e, mlt_exchange *x, uint32_t i, uint32_t after)
 {
-    const mlt_goal_part *part = &e->shape->parts->recv[x->recv[i].index];
+    const mlt_goal_message *part = &e->shape->parts->recv[x->recv[i].index];
     mlt_goal_span span = mlt_emit_part(x->out, part->at, part->bytes);
     uint32_t recv = mlt_goal_recv(e->program, e->slot, span, (int32_t)part->peer, part->tag);
     mlt_emit_after(e, recv, after);

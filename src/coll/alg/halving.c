@@ -44,7 +44,7 @@ void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt
 {
     h->in = in;
     h->acc = acc;
-    bool folded = mlt_fold_has(h->fold, h->me), in_place = in.buf == acc.buf;
+    bool folded = mlt_fold_is_pair(h->fold, h->me), in_place = in.buf == acc.buf;
     mlt_goal_span tmp = halving_memory(e, h, !folded && !in_place, folded && in_place);
     if (folded) {
         mlt_goal_span at = in_place ? mlt_emit_part(tmp, 0, e->n) : acc;
@@ -74,7 +74,7 @@ void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt
     }
 }
 
-bool mlt_reduce_scatter_alone(const mlt_emit *e, mlt_goal_span *in, mlt_goal_span *out)
+bool mlt_reduce_scatter_copy_if_alone(const mlt_emit *e, mlt_goal_span *in, mlt_goal_span *out)
 {
     *in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
     *out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank));
@@ -87,7 +87,7 @@ void mlt_coll_reduce_scatter_folded(const mlt_emit *e, mlt_folded_reduce *reduce
 {
     uint32_t rank = e->rank;
     mlt_goal_span in, out;
-    if (mlt_reduce_scatter_alone(e, &in, &out))
+    if (mlt_reduce_scatter_copy_if_alone(e, &in, &out))
         return;
     mlt_fold fold = mlt_fold_of(e->ranks);
     uint32_t me = mlt_fold_number(fold, rank);
@@ -99,6 +99,6 @@ void mlt_coll_reduce_scatter_folded(const mlt_emit *e, mlt_folded_reduce *reduce
     mlt_goal_span acc = mlt_emit_buffer(e, "tmp_acc", mlt_emit_all(e));
     uint32_t last = reduce(e, fold, me, in, acc);
     mlt_emit_copy(e, out, mlt_emit_blocks(e, acc, rank, 1), last);
-    if (mlt_fold_has(fold, me))
+    if (mlt_fold_is_pair(fold, me))
         mlt_emit_send(e, mlt_emit_blocks(e, acc, rank - 1, 1), rank - 1, last);
 }

@@ -44,13 +44,13 @@ static inline mlt_goal_span mlt_halving_part(const mlt_emit *e, const mlt_halvin
 }
 
 // Reduce-scatter: the buffers. True if there is only one rank; then the result is made.
-bool mlt_reduce_scatter_alone(const mlt_emit *e, mlt_goal_span *in, mlt_goal_span *out);
+bool mlt_reduce_scatter_copy_if_alone(const mlt_emit *e, mlt_goal_span *in, mlt_goal_span *out);
 
 // The blocks of the ranks that a number stands for.
 static inline mlt_goal_span mlt_fold_blocks(const mlt_emit *e, mlt_fold fold, mlt_goal_span whole,
                                             uint32_t number)
 {
-    uint32_t last = mlt_fold_rank(fold, number), two = mlt_fold_has(fold, number);
+    uint32_t last = mlt_fold_rank(fold, number), two = mlt_fold_is_pair(fold, number);
     return mlt_emit_blocks(e, whole, last - two, 1 + two);
 }
 

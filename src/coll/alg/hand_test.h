@@ -213,10 +213,10 @@ static inline void hand_reduce(const hand *h, uint8_t *to, uint64_t at, uint64_t
 
 static inline void hand_exchange(const hand *h, uint32_t rank, uint8_t *out)
 {
-    const mlt_goal_parts *mine = &h->is->parts[rank];
+    const mlt_goal_messages *mine = &h->is->parts[rank];
     for (uint32_t i = 0; i < mine->recvs; i++) {
-        const mlt_goal_part *recv = &mine->recv[i];
-        const mlt_goal_parts *theirs = &h->is->parts[recv->peer];
+        const mlt_goal_message *recv = &mine->recv[i];
+        const mlt_goal_messages *theirs = &h->is->parts[recv->peer];
         uint32_t nth = 0;
         for (uint32_t j = 0; j < i; j++)
             nth += mine->recv[j].peer == recv->peer && mine->recv[j].tag == recv->tag;

@@ -104,7 +104,7 @@ static task with_head(const work *w, mlt_collective collective, uint64_t count, 
 // Blocks of a gather or scatter with a head, which has none.
 static uint64_t *headed_starts(uint32_t size, uint64_t count)
 {
-    uint64_t *starts = mlt_take(size + 2ull, sizeof *starts);
+    uint64_t *starts = mlt_xcalloc(size + 2ull, sizeof *starts);
     for (uint32_t r = 0; r <= size; r++)
         starts[r + 1] = r * count;
     return starts;

@@ -62,15 +62,15 @@ static uint32_t edges(uint32_t a, uint32_t b)
     return n ? n - 1 : 0;
 }
 
-static void fill(mlt_goal_parts *p, mlt_goal_part *send, mlt_goal_part *recv, uint32_t rank,
-                 uint32_t ranks, bool same)
+static void fill(mlt_goal_messages *p, mlt_goal_message *send, mlt_goal_message *recv,
+                 uint32_t rank, uint32_t ranks, bool same)
 {
-    *p = (mlt_goal_parts){.send = send, .recv = recv};
+    *p = (mlt_goal_messages){.send = send, .recv = recv};
     for (uint32_t o = 0; o < ranks; o++) {
         for (uint32_t i = 0; i < edges(rank, o); i++, p->sends++)
-            send[p->sends] = (mlt_goal_part){o, 0, same ? 0 : 8ull * p->sends, 8};
+            send[p->sends] = (mlt_goal_message){o, 0, same ? 0 : 8ull * p->sends, 8};
         for (uint32_t i = 0; i < edges(o, rank); i++, p->recvs++)
-            recv[p->recvs] = (mlt_goal_part){o, 0, 8ull * p->recvs, 8};
+            recv[p->recvs] = (mlt_goal_message){o, 0, 8ull * p->recvs, 8};
     }
     p->in = same ? 8 : 8ull * p->sends;
     p->out = 8ull * p->recvs;
@@ -78,13 +78,13 @@ static void fill(mlt_goal_parts *p, mlt_goal_part *send, mlt_goal_part *recv, ui
 
 static void lists(uint32_t ranks, bool same)
 {
-    mlt_goal_parts parts[MOST];
-    mlt_goal_part(*room)[2][3 * MOST] = mlt_take(ranks, sizeof *room);
+    mlt_goal_messages parts[MOST];
+    mlt_goal_message(*room)[2][3 * MOST] = mlt_xcalloc(ranks, sizeof *room);
     mlt_goal_program *all = mlt_goal_program_new(ranks);
     for (uint32_t r = 0; r < ranks; r++) {
         fill(&parts[r], room[r][0], room[r][1], r, ranks, same);
         mlt_goal_program *one = mlt_goal_program_new(1);
-        mlt_coll_list_emit(one, r, &parts[r], same);
+        mlt_exchange_emit(one, r, &parts[r], same);
         add_rank(all, r, one);
         mlt_goal_program_free(one);
     }
@@ -133,12 +133,12 @@ static mlt_goal_program *emit_all(mlt_inter x, const mlt_coll_op *op)
 static void moves(mlt_collective c, uint32_t a, uint32_t b, uint32_t root, uint64_t bytes)
 {
     uint32_t ranks = a + b, first = root < a ? a : 0, last = root < a ? ranks : a;
-    mlt_goal_parts parts[MOST];
-    mlt_goal_part(*room)[2][MOST] = mlt_take(ranks, sizeof *room);
+    mlt_goal_messages parts[MOST];
+    mlt_goal_message(*room)[2][MOST] = mlt_xcalloc(ranks, sizeof *room);
     mlt_inter x = inter_of(c, a, b, bytes, 1);
     x.shape.root = root;
     for (uint32_t r = 0; r < ranks; r++) {
-        mlt_goal_part *list[2] = {room[r][0], room[r][1]};
+        mlt_goal_message *list[2] = {room[r][0], room[r][1]};
         bool everybody = c == MLT_COLL_ALLGATHER;
         uint32_t from = r < a ? a : 0, to = r < a ? ranks : a, n[2] = {0, 0};
         for (uint32_t o = from; o < to; o++)
@@ -147,15 +147,15 @@ static void moves(mlt_collective c, uint32_t a, uint32_t b, uint32_t root, uint6
                 bool mine =
                     everybody || (all_here ? r == root : o == root && r >= first && r < last);
                 if (mine)
-                    list[receives][n[receives]++] = (mlt_goal_part){
+                    list[receives][n[receives]++] = (mlt_goal_message){
                         o, 0, (everybody ? receives : all_here) ? (o - from) * bytes : 0, bytes};
             }
-        parts[r] = (mlt_goal_parts){.send = list[0],
-                                    .recv = list[1],
-                                    .sends = n[0],
-                                    .recvs = n[1],
-                                    .in = (everybody ? !!n[0] : n[0]) * bytes,
-                                    .out = n[1] * bytes};
+        parts[r] = (mlt_goal_messages){.send = list[0],
+                                       .recv = list[1],
+                                       .sends = n[0],
+                                       .recvs = n[1],
+                                       .in = (everybody ? !!n[0] : n[0]) * bytes,
+                                       .out = n[1] * bytes};
     }
     char what[96];
     snprintf(what, sizeof what, "%s between %u and %u ranks, root %u, %d bytes",

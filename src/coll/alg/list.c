@@ -9,27 +9,27 @@
 
 typedef struct list {
     mlt_emit e;
-    const mlt_goal_parts *parts;
+    const mlt_goal_messages *parts;
     mlt_goal_span in, out;
 } list;
 
-static mlt_goal_span sent(const list *l, const mlt_goal_part *part)
+static mlt_goal_span sent(const list *l, const mlt_goal_message *part)
 {
     return mlt_emit_part(l->in, part->at, part->bytes);
 }
 
-static mlt_goal_span received(const list *l, const mlt_goal_part *part)
+static mlt_goal_span received(const list *l, const mlt_goal_message *part)
 {
     return mlt_emit_part(l->out, part->at, part->bytes);
 }
 
-static void emit_send(const list *l, const mlt_goal_part *part, int32_t tag)
+static void emit_send(const list *l, const mlt_goal_message *part, int32_t tag)
 {
     if (part->bytes)
         mlt_goal_send(l->e.program, l->e.slot, sent(l, part), (int32_t)part->peer, tag);
 }
 
-static uint32_t emit_recv(const list *l, const mlt_goal_part *part, int32_t tag)
+static uint32_t emit_recv(const list *l, const mlt_goal_message *part, int32_t tag)
 {
     if (!part->bytes)
         return NONE;
@@ -42,7 +42,7 @@ static uint32_t emit_recv(const list *l, const mlt_goal_part *part, int32_t tag)
 // copied yet.
 static uint32_t own_match(const list *l, uint32_t s, const bool *recv_copied, uint32_t from)
 {
-    const mlt_goal_parts *p = l->parts;
+    const mlt_goal_messages *p = l->parts;
     for (uint32_t r = from; r < p->recvs; r++)
         if (!recv_copied[r] && p->recv[r].peer == l->e.rank && p->recv[r].tag == p->send[s].tag)
             return r;
@@ -52,7 +52,7 @@ static uint32_t own_match(const list *l, uint32_t s, const bool *recv_copied, ui
 // Emits copies for what the rank sends to itself, and marks those receives and sends.
 static void emit_own_copies(const list *l, bool *recv_copied, bool *send_copied)
 {
-    const mlt_goal_parts *p = l->parts;
+    const mlt_goal_messages *p = l->parts;
     uint32_t from = 0;
     for (uint32_t s = 0; s < p->sends; s++) {
         if (p->send[s].peer != l->e.rank)
@@ -69,9 +69,9 @@ static void emit_own_copies(const list *l, bool *recv_copied, bool *send_copied)
 
 static void emit_each(const list *l)
 {
-    const mlt_goal_parts *p = l->parts;
-    bool *recv_copied = mlt_take(p->recvs + 1ull, sizeof *recv_copied);
-    bool *send_copied = mlt_take(p->sends + 1ull, sizeof *send_copied);
+    const mlt_goal_messages *p = l->parts;
+    bool *recv_copied = mlt_xcalloc(p->recvs + 1ull, sizeof *recv_copied);
+    bool *send_copied = mlt_xcalloc(p->sends + 1ull, sizeof *send_copied);
     emit_own_copies(l, recv_copied, send_copied);
     for (uint32_t r = 0; r < p->recvs; r++)
         if (!recv_copied[r])
@@ -95,9 +95,9 @@ static int by_peer(const void *pa, const void *pb)
     return mlt_compare_words((uint64_t[]){a->peer, a->index}, (uint64_t[]){b->peer, b->index}, 2);
 }
 
-static entry *list_sorted(const mlt_goal_part *part, uint32_t count)
+static entry *list_sorted(const mlt_goal_message *part, uint32_t count)
 {
-    entry *entries = mlt_take(count + 1ull, sizeof *entries);
+    entry *entries = mlt_xcalloc(count + 1ull, sizeof *entries);
     for (uint32_t i = 0; i < count; i++)
         entries[i] = (entry){part[i].peer, i};
     qsort(entries, count, sizeof *entries, by_peer);
@@ -106,13 +106,13 @@ static entry *list_sorted(const mlt_goal_part *part, uint32_t count)
 
 static void emit_same(const list *l)
 {
-    const mlt_goal_parts *p = l->parts;
+    const mlt_goal_messages *p = l->parts;
     entry *recv = list_sorted(p->recv, p->recvs), *send = list_sorted(p->send, p->sends);
     mlt_goal_span first = {0};
     // If the sizes differ, own entries go as messages, and the run reports the mismatch.
     bool own = p->recvs && p->sends && p->recv[0].bytes == p->send[0].bytes;
     for (uint32_t i = 0, recv_action = NONE; i < p->recvs; i++) {
-        const mlt_goal_part *part = &p->recv[recv[i].index];
+        const mlt_goal_message *part = &p->recv[recv[i].index];
         if (own && part->peer == l->e.rank) {
             mlt_emit_copy(&l->e, received(l, part), sent(l, &p->send[0]), NONE);
         } else if (i && recv[i - 1].peer == part->peer) {
@@ -129,8 +129,8 @@ static void emit_same(const list *l)
     free(send);
 }
 
-void mlt_coll_list_emit(mlt_goal_program *program, uint32_t rank, const mlt_goal_parts *parts,
-                        bool same)
+void mlt_exchange_emit(mlt_goal_program *program, uint32_t rank, const mlt_goal_messages *parts,
+                       bool same)
 {
     static const mlt_coll_shape bytes = {.ranks = 1, .type = MLT_OP_UINT8, .element = 1};
     list l = {.e = mlt_emit_begin(&bytes, program, rank), .parts = parts};

@@ -20,5 +20,5 @@
 #include "goal/spec.h"
 
 // `rank` is the one whose list it is; the program's only one, or one of all.
-void mlt_coll_list_emit(mlt_goal_program *program, uint32_t rank, const mlt_goal_parts *parts,
-                        bool same);
+void mlt_exchange_emit(mlt_goal_program *program, uint32_t rank, const mlt_goal_messages *parts,
+                       bool same);

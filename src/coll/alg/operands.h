@@ -32,7 +32,7 @@ static inline uint32_t mlt_operands_copy(const mlt_emit *e, const mlt_operands *
 }
 
 // True if there is only one rank; then the result is made.
-static inline bool mlt_operands_alone(const mlt_emit *e, const mlt_operands *o)
+static inline bool mlt_operands_copy_if_alone(const mlt_emit *e, const mlt_operands *o)
 {
     if (e->ranks == 1)
         mlt_operands_copy(e, o);

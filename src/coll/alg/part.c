@@ -43,7 +43,7 @@ static void name_buffer(mlt_goal_program *program, uint32_t place)
 static mlt_goal_span *move_buffers(mlt_goal_program *program, const mlt_coll_part *part, mark from)
 {
     mlt_goal_rank *r = program->rank;
-    mlt_goal_span *to = mlt_take(r->buffers_count - from.buffers + 1ull, sizeof *to);
+    mlt_goal_span *to = mlt_xcalloc(r->buffers_count - from.buffers + 1ull, sizeof *to);
     uint32_t kept = from.buffers;
     for (uint32_t b = from.buffers; b < r->buffers_count; b++) {
         const char *name = mlt_goal_name_text(program, r->buffers[b].name);
@@ -93,7 +93,7 @@ static uint32_t emit_alone(mlt_goal_program *program, const mlt_coll_part *part,
     uint32_t actions = r->count - from.actions, deps = r->deps_count;
     if (!actions)
         return part->after;
-    bool *waits = mlt_take(2ull * actions, sizeof *waits), *awaited = waits + actions;
+    bool *waits = mlt_xcalloc(2ull * actions, sizeof *waits), *awaited = waits + actions;
     for (uint32_t d = from.deps; d < deps; d++) {
         waits[r->deps[d].action - from.actions] = true;
         if (!(r->deps[d].on & MLT_GOAL_STARTED))

@@ -117,7 +117,7 @@ static uint64_t time_of(const mlt_goal_program *program)
     mlt_sim_options options = {.machine = mlt_loggops_default};
     mlt_sim_result *result;
     char why[400];
-    if (mlt_goal_simulate(program, &options, &result, why, sizeof why) != MLT_OK) {
+    if (mlt_sim_simulate(program, &options, &result, why, sizeof why) != MLT_OK) {
         fprintf(stderr, "%s\n  while testing %s\n", why, now_testing);
         exit(1);
     }

@@ -146,7 +146,7 @@ void mlt_alg_reduce_pipe(const mlt_emit *e)
     bool root = e->rank == e->shape->root;
     mlt_operands o = mlt_operands_begin(e, root);
     mlt_goal_span acc = o.out;
-    if (mlt_operands_alone(e, &o))
+    if (mlt_operands_copy_if_alone(e, &o))
         return;
     if (!root && !is_leaf_everywhere(&p, e->rank))
         acc = mlt_emit_buffer(e, "tmp_acc", e->n);
@@ -158,6 +158,6 @@ void mlt_alg_allreduce_pipe(const mlt_emit *e)
 {
     pipeline p = pipe_of(e, e->alg->tree == &mlt_tree_in_order ? e->ranks / 2 : 0, 2);
     mlt_operands o = mlt_operands_begin(e, true);
-    if (!mlt_operands_alone(e, &o))
+    if (!mlt_operands_copy_if_alone(e, &o))
         pipe_reduce(e, &p, &o, o.out, true);
 }

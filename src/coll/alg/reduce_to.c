@@ -13,10 +13,10 @@
 
 mlt_reduce_to_load *mlt_reduce_to_load_new(uint32_t ranks)
 {
-    mlt_reduce_to_load *load = mlt_take(1, sizeof *load);
+    mlt_reduce_to_load *load = mlt_xcalloc(1, sizeof *load);
     load->ranks = ranks;
-    load->in = mlt_take(ranks, sizeof *load->in);
-    load->out = mlt_take(ranks, sizeof *load->out);
+    load->in = mlt_xcalloc(ranks, sizeof *load->in);
+    load->out = mlt_xcalloc(ranks, sizeof *load->out);
     return load;
 }
 
@@ -142,7 +142,7 @@ static void meet(planner *p, uint32_t keep)
 static void reduce_to_tell(planner *p, uint32_t have)
 {
     uint32_t done = 0;
-    reduce_to_node *holders = mlt_take((size_t)have + p->tells, sizeof *holders);
+    reduce_to_node *holders = mlt_xcalloc((size_t)have + p->tells, sizeof *holders);
     memcpy(holders, p->active, have * sizeof *holders);
     sort(p, p->told, p->tells);
     while (done < p->tells) {
@@ -159,8 +159,8 @@ static planner reduce_to_begin(uint32_t ranks, const uint8_t *contributes, const
                                const mlt_reduce_to_load *load)
 {
     planner p = {.load = mlt_reduce_to_load_new(ranks),
-                 .active = mlt_take(ranks, sizeof *p.active),
-                 .told = mlt_take(ranks, sizeof *p.told)};
+                 .active = mlt_xcalloc(ranks, sizeof *p.active),
+                 .told = mlt_xcalloc(ranks, sizeof *p.told)};
     if (load) {
         memcpy(p.load->in, load->in, ranks * sizeof *load->in);
         memcpy(p.load->out, load->out, ranks * sizeof *load->out);

@@ -27,7 +27,7 @@ static inline const mlt_coll_alg *alg_named(const char *name)
 typedef struct arrays {
     uint64_t *starts;
     uint8_t *contributes, *receives;
-    mlt_goal_parts *parts;
+    mlt_goal_messages *parts;
     mlt_coll_hosts *hosts;
 } arrays;
 
@@ -53,9 +53,9 @@ static inline uint64_t *random_starts(uint32_t ranks, uint64_t most, uint64_t *s
     return starts;
 }
 
-static inline void add_part(mlt_goal_part **list, uint32_t *count, mlt_goal_part part)
+static inline void add_part(mlt_goal_message **list, uint32_t *count, mlt_goal_message part)
 {
-    mlt_goal_part *more = realloc(*list, (*count + 1ull) * sizeof *more);
+    mlt_goal_message *more = realloc(*list, (*count + 1ull) * sizeof *more);
     if (!more)
         abort();
     more[(*count)++] = part;
@@ -63,11 +63,11 @@ static inline void add_part(mlt_goal_part **list, uint32_t *count, mlt_goal_part
 }
 
 // Neighbours change places if that changes no message: those of one flow keep their order.
-static inline void shuffle_parts(mlt_goal_part *list, uint32_t count, uint64_t *state)
+static inline void shuffle_parts(mlt_goal_message *list, uint32_t count, uint64_t *state)
 {
     for (uint32_t k = 0; count > 1 && k < 4 * count; k++) {
         uint32_t i = (uint32_t)arrays_draw(state, count - 1);
-        mlt_goal_part a = list[i], b = list[i + 1];
+        mlt_goal_message a = list[i], b = list[i + 1];
         if (a.peer == b.peer && a.tag == b.tag)
             continue;
         list[i] = b;
@@ -77,11 +77,11 @@ static inline void shuffle_parts(mlt_goal_part *list, uint32_t count, uint64_t *
 
 // Between every two ranks, and with oneself, none to two messages with one of two tags; gaps
 // between what is received. everywhere: instead exactly one of that many bytes between any two.
-static inline mlt_goal_parts *random_parts(uint32_t ranks, uint64_t everywhere, uint64_t *state)
+static inline mlt_goal_messages *random_parts(uint32_t ranks, uint64_t everywhere, uint64_t *state)
 {
-    mlt_goal_parts *parts = arrays_take(ranks, sizeof *parts);
-    mlt_goal_part **send = arrays_take(ranks, sizeof *send),
-                  **recv = arrays_take(ranks, sizeof *recv);
+    mlt_goal_messages *parts = arrays_take(ranks, sizeof *parts);
+    mlt_goal_message **send = arrays_take(ranks, sizeof *send),
+                     **recv = arrays_take(ranks, sizeof *recv);
     for (uint32_t from = 0; from < ranks; from++)
         for (uint32_t to = 0; to < ranks; to++) {
             uint64_t kind = arrays_draw(state, 6), count = kind == 0 ? 2 : kind < 4;
@@ -91,11 +91,11 @@ static inline mlt_goal_parts *random_parts(uint32_t ranks, uint64_t everywhere, 
                 uint64_t bytes = everywhere ? everywhere : arrays_draw(state, 12);
                 int32_t tag = everywhere ? 0 : (int32_t)arrays_draw(state, 2);
                 add_part(&send[from], &parts[from].sends,
-                         (mlt_goal_part){to, tag, parts[from].in, bytes});
+                         (mlt_goal_message){to, tag, parts[from].in, bytes});
                 parts[from].in += arrays_draw(state, 4) ? bytes : bytes / 2; // overlaps
                 parts[to].out += everywhere ? 0 : arrays_draw(state, 3);
                 add_part(&recv[to], &parts[to].recvs,
-                         (mlt_goal_part){from, tag, parts[to].out, bytes});
+                         (mlt_goal_message){from, tag, parts[to].out, bytes});
                 parts[to].out += bytes;
             }
         }

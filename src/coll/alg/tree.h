@@ -110,7 +110,7 @@ static inline uint32_t mlt_fold_rank(mlt_fold fold, uint32_t number)
 }
 
 // True if the rank that stays has one folded into it.
-static inline bool mlt_fold_has(mlt_fold fold, uint32_t number)
+static inline bool mlt_fold_is_pair(mlt_fold fold, uint32_t number)
 {
     return number < fold.rest;
 }

@@ -262,8 +262,8 @@ static void look_through(mlt_waitfor_graph *g, page *p, const block *own, const 
 
 static void add_arguments(mlt_waitfor_graph *g)
 {
-    block *blocks = mlt_take(g->nodes - g->ranks, sizeof *blocks);
-    page *p = mlt_take(1, sizeof *p);
+    block *blocks = mlt_xcalloc(g->nodes - g->ranks, sizeof *blocks);
+    page *p = mlt_xcalloc(1, sizeof *p);
     size_t count = 0;
     p->at = 1;
     for (uint32_t node = g->ranks; node < g->nodes && count < BLOCKS_MOST; node++) {
@@ -334,8 +334,8 @@ void mlt_waitfor_graph_make(mlt_waitfor_graph *g, const mlt_csp *csp)
     *g = (mlt_waitfor_graph){.csp = csp};
     g->ranks = csp->worker->count;
     g->nodes = g->ranks + (csp->sched->pool ? csp->sched->pool->count : 0);
-    g->state = mlt_take(g->nodes, sizeof *g->state);
-    g->first_need = mlt_take(g->nodes + (size_t)1, sizeof *g->first_need);
+    g->state = mlt_xcalloc(g->nodes, sizeof *g->state);
+    g->first_need = mlt_xcalloc(g->nodes + (size_t)1, sizeof *g->first_need);
     add_nodes(g);
     if (g->thing_count)
         add_claims(g);
@@ -401,9 +401,9 @@ static bool *nodes_out(const mlt_waitfor_graph *g, int class)
 {
     mlt_digraph graph = edges_of(g, class, MLT_FORWARDS);
     mlt_digraph back = edges_of(g, class, MLT_BACKWARDS);
-    uint32_t *queue = mlt_take(back.nodes, sizeof *queue), head = 0, tail = 0;
-    uint32_t *open = mlt_take(back.nodes, sizeof *open); // of a PAR: members that are out
-    bool *out = mlt_take(back.nodes, sizeof *out);
+    uint32_t *queue = mlt_xcalloc(back.nodes, sizeof *queue), head = 0, tail = 0;
+    uint32_t *open = mlt_xcalloc(back.nodes, sizeof *open); // of a PAR: members that are out
+    bool *out = mlt_xcalloc(back.nodes, sizeof *out);
     for (uint32_t i = 0; i < g->nodes; i++) {
         out[i] = g->state[i] != MLT_WAITFOR_STUCK;
         if (out[i] && g->state[i] != MLT_WAITFOR_NONE)
@@ -453,7 +453,7 @@ mlt_waitfor_step *mlt_waitfor_graph_cycle(const mlt_waitfor_graph *g, uint32_t *
     }
     free(out);
     *length = count / 2; // processes and sides take turns, and the lowest is a process
-    mlt_waitfor_step *steps = nodes ? mlt_take(*length, sizeof *steps) : NULL;
+    mlt_waitfor_step *steps = nodes ? mlt_xcalloc(*length, sizeof *steps) : NULL;
     for (uint32_t i = 0; i < *length; i++)
         steps[i] = step_of(g, nodes[2 * i], nodes[2 * i + 1], nodes[(2 * i + 2) % count]);
     free(nodes);

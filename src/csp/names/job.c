@@ -59,7 +59,7 @@ static mlt_names_kept *kept_by(mlt_worker *worker)
 {
     mlt_reach *reach = mlt_reach_of(worker);
     if (!reach->names) {
-        reach->names = mlt_take(1, sizeof *reach->names);
+        reach->names = mlt_xcalloc(1, sizeof *reach->names);
         for (uint32_t i = 0; i < BUCKETS; i++) {
             mlt_list_init(&reach->names->names[i]);
             mlt_list_init(&reach->names->finders[i]);
@@ -98,7 +98,7 @@ static void put(mlt_worker *worker, uint32_t from, int32_t question, const mlt_n
         job_answer(worker, from, question, CSP_TAKEN, &k->name);
         return;
     }
-    k = mlt_take(1, sizeof *k);
+    k = mlt_xcalloc(1, sizeof *k);
     memcpy(&k->name, name, bytes < sizeof k->name ? bytes : sizeof k->name);
     uint32_t bucket = bucket_of(k->name.name);
     mlt_list_push_back(&names->names[bucket], &k->node);
@@ -121,7 +121,7 @@ static void job_look(mlt_worker *worker, uint32_t from, const mlt_packet *packet
     } else if (packet->object) {
         job_answer(worker, from, packet->word, CSP_NO_NAME, NULL);
     } else {
-        finder *f = mlt_take(1, sizeof *f);
+        finder *f = mlt_xcalloc(1, sizeof *f);
         f->worker = from;
         f->question = packet->word;
         snprintf(f->name, sizeof f->name, "%s", name);

@@ -459,7 +459,7 @@ static csp_status server_put(mlt_csp *csp, const mlt_name *name)
     mlt_names *names = mlt_remote_of(csp)->names;
     if (!good_name(csp, name->name))
         return CSP_REFUSED;
-    server_kept *k = mlt_take(1, sizeof *k);
+    server_kept *k = mlt_xcalloc(1, sizeof *k);
     k->name = *name;
     mlt_names_message m = {.verb = MLT_NAMES_PUT, .name = *name};
     csp_status status = ask_now(csp, "csp_register", &m);
@@ -521,7 +521,7 @@ const mlt_names_ops mlt_names_server = {
 
 mlt_names *mlt_names_new(mlt_csp *csp, const char *path)
 {
-    mlt_names *names = mlt_take(1, sizeof *names);
+    mlt_names *names = mlt_xcalloc(1, sizeof *names);
     names->csp = csp;
     names->fd = -1;
     snprintf(names->path, sizeof names->path, "%s", path);

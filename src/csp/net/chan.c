@@ -80,7 +80,7 @@ static void send_offer(csp_chan *chan, stand_in *s, mlt_offer *offer, bool write
     unsigned char small[SMALL], *data = small;
     uint64_t who = (uintptr_t)offer->alt, bytes = sizeof who + (writes ? chan->size : 0);
     if (bytes > SMALL)
-        data = mlt_take(1, bytes);
+        data = mlt_xcalloc(1, bytes);
     memcpy(data, &who, sizeof who);
     if (writes && chan->size)
         memcpy(data + sizeof who, offer->value, chan->size);
@@ -284,7 +284,7 @@ static void done(csp_chan *chan, mlt_offer *offer, const mlt_packet *packet, con
 static void make_room(csp_chan *chan)
 {
     uint32_t capacity = chan->capacity ? 2 * chan->capacity : 16;
-    unsigned char *buffer = chan->size ? mlt_take(capacity, chan->size) : NULL;
+    unsigned char *buffer = chan->size ? mlt_xcalloc(capacity, chan->size) : NULL;
     for (uint32_t i = 0; i < chan->held && chan->size; i++)
         memcpy(buffer + (size_t)i * chan->size, mlt_buffer_at(chan, i), chan->size);
     free(chan->buffer);
@@ -433,7 +433,7 @@ csp_status mlt_remote_open(mlt_csp *csp, mlt_route *route, uint32_t number, size
     char name[128];
     snprintf(name, sizeof name, "channel %u of %s", number, route->who);
     csp_chan *chan = mlt_chan_make(csp, name, size, 0, false);
-    stand_in *s = mlt_take(1, sizeof *s);
+    stand_in *s = mlt_xcalloc(1, sizeof *s);
     s->base.chan = chan;
     s->base.number = mlt_remote_add(csp, chan, MLT_OBJECT_STAND_IN);
     s->user.lost = route_lost;

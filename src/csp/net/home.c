@@ -392,7 +392,7 @@ static void offer_came(csp_chan *chan, mlt_route *route, const mlt_packet *packe
             mlt_chan_reply(route, packet, MLT_CHAN_DONE, CSP_OK, NULL, 0);
         return;
     }
-    far *f = mlt_take(1, sizeof *f + (writes ? chan->size : 0));
+    far *f = mlt_xcalloc(1, sizeof *f + (writes ? chan->size : 0));
     f->offer.alt = &f->alt;
     f->offer.value = f->value;
     f->alt.chosen = MLT_ALT_OPEN;
@@ -642,7 +642,7 @@ static holder *find_holder(const home *h, const mlt_route *route, uint32_t stand
 uint64_t mlt_home_ticket(csp_chan *chan, bool writer)
 {
     home *h = chan->net;
-    ticket *t = mlt_take(1, sizeof *t);
+    ticket *t = mlt_xcalloc(1, sizeof *t);
     *t = (ticket){.number = ++h->last_ticket, .writer = writer};
     mlt_list_push_back(&h->tickets, &t->node);
     h->away[writer]++;
@@ -690,7 +690,7 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
     if (status != CSP_OK)
         return;
     home *h = chan->net;
-    holder *who = mlt_take(1, sizeof *who);
+    holder *who = mlt_xcalloc(1, sizeof *who);
     *who = (holder){.user = {.lost = holder_lost},
                     .home = h,
                     .route = route,
@@ -800,7 +800,7 @@ uint32_t mlt_remote_share(csp_chan *chan)
     home *h = chan->net;
     if (h)
         return h->base.number;
-    h = mlt_take(1, sizeof *h);
+    h = mlt_xcalloc(1, sizeof *h);
     h->base = (mlt_remote_chan){.chan = chan, .home = true};
     mlt_list_init(&h->holders[0]);
     mlt_list_init(&h->holders[1]);

@@ -233,7 +233,7 @@ static MLT_COLD mlt_csp_port_sender *sender_of(csp_port *port, mlt_route *route,
 {
     mlt_csp_port_sender *s = find_sender(port, route, stream);
     if (!s) {
-        s = mlt_take(1, sizeof *s);
+        s = mlt_xcalloc(1, sizeof *s);
         *s = (mlt_csp_port_sender){.user = {.lost = sender_lost},
                                    .port = port,
                                    .route = route,
@@ -436,7 +436,7 @@ static void look_came(mlt_route *route, const mlt_packet *packet, const void *da
         say_found(route, packet->word, port);
         return;
     }
-    port_ask *ask = mlt_take(1, sizeof *ask + bytes + 1);
+    port_ask *ask = mlt_xcalloc(1, sizeof *ask + bytes + 1);
     ask->user.lost = ask_lost;
     ask->route = route;
     ask->question = packet->word;
@@ -487,7 +487,7 @@ MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
     (void)mlt_remote_of(csp);
     if (name && name[0] && !may_be_named(csp, name))
         return NULL;
-    csp_port *port = mlt_take(1, sizeof *port);
+    csp_port *port = mlt_xcalloc(1, sizeof *port);
     port->magic = MLT_PORT_MAGIC;
     port->csp = csp;
     port->room = room ? room : MLT_PORT_ROOM;
@@ -504,7 +504,7 @@ MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
     }
     char text[300];
     port->wrapped =
-        mlt_csp_has_interceptor(MLT_INTERCEPT_PORT, mlt_csp_port_name(port, text, sizeof text));
+        mlt_csp_has_interceptor(MLT_INTERCEPT_CSP_PORT, mlt_csp_port_name(port, text, sizeof text));
     return port;
 }
 
@@ -586,7 +586,7 @@ static MLT_COLD csp_status receive_along(mlt_csp *csp, csp_port *port, void *buf
     size_t came = 0;
     mlt_csp_walk walk;
     const mlt_intercept_event event = {.call = "csp_receive", .peer = -1, .tag = -1, .bytes = size};
-    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_PORT,
+    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_CSP_PORT,
                             mlt_csp_port_name(port, name, sizeof name), 0, event);
     mlt_csp_port_check(csp, port, "csp_receive"); // it may have been freed meanwhile
     csp_status status = receive(csp, port, buffer, size, &came, from, deadline);
@@ -773,7 +773,7 @@ static mlt_csp_stream *stream_to(mlt_csp *csp, mlt_route *route, const port_foun
             return s;
         }
     }
-    mlt_csp_stream *s = mlt_take(1, sizeof *s);
+    mlt_csp_stream *s = mlt_xcalloc(1, sizeof *s);
     *s = (mlt_csp_stream){.user = {.lost = stream_lost},
                           .hash = look.hash,
                           .rank = rank,
@@ -808,12 +808,12 @@ static csp_status target_new(mlt_csp *csp, mlt_route *route, uint32_t number, in
     *target = NULL;
     if (status != CSP_OK)
         return status;
-    csp_target *t = mlt_take(1, sizeof *t);
+    csp_target *t = mlt_xcalloc(1, sizeof *t);
     t->magic = MLT_TARGET_MAGIC;
     t->csp = csp;
     t->stream = stream_to(csp, route, &port, node);
     snprintf(t->name, sizeof t->name, "%s", name);
-    t->wrapped = mlt_csp_has_interceptor(MLT_INTERCEPT_PORT, name);
+    t->wrapped = mlt_csp_has_interceptor(MLT_INTERCEPT_CSP_PORT, name);
     *target = t;
     return CSP_OK;
 }
@@ -992,7 +992,7 @@ static __attribute__((noinline)) csp_status send_slowly(csp_target *target, cons
     mlt_csp_walk walk;
     const mlt_intercept_event event = {
         .call = "csp_send", .peer = target->stream->port_rank, .tag = -1, .bytes = bytes};
-    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_PORT, target->name, 0, event);
+    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_CSP_PORT, target->name, 0, event);
     check_target(csp, target); // it may have been freed meanwhile
     csp_status status = send_in_turn(target, data, bytes, deadline);
     if (status == CSP_OK)

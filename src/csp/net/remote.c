@@ -21,10 +21,10 @@ mlt_remote *mlt_remote_of(mlt_csp *csp)
 {
     if (MLT_LIKELY(csp->net != NULL))
         return csp->net;
-    mlt_remote *net = mlt_take(1, sizeof *net);
+    mlt_remote *net = mlt_xcalloc(1, sizeof *net);
     net->csp = csp;
-    net->to = mlt_take(csp->worker->boot->job->workers, sizeof(mlt_route *));
-    net->objects = mlt_take(FIRST_SLOTS, sizeof *net->objects);
+    net->to = mlt_xcalloc(csp->worker->boot->job->workers, sizeof(mlt_route *));
+    net->objects = mlt_xcalloc(FIRST_SLOTS, sizeof *net->objects);
     net->slots = FIRST_SLOTS;
     mlt_list_init(&net->routes);
     mlt_list_init(&net->named);
@@ -41,7 +41,7 @@ static void grow(mlt_remote *net)
 {
     mlt_remote old = *net;
     net->slots *= 2;
-    net->objects = mlt_take(net->slots, sizeof *net->objects);
+    net->objects = mlt_xcalloc(net->slots, sizeof *net->objects);
     for (uint32_t i = 0; i < old.slots; i++)
         if (old.objects[i].number)
             net->objects[old.objects[i].number & (net->slots - 1)] = old.objects[i];
@@ -115,7 +115,7 @@ csp_status mlt_remote_put_name(mlt_csp *csp, const char *name, mlt_remote_kind k
     csp_status status = names->put(csp, &entry);
     if (status != CSP_OK)
         return status;
-    named *n = mlt_take(1, sizeof *n + strlen(name) + 1);
+    named *n = mlt_xcalloc(1, sizeof *n + strlen(name) + 1);
     n->number = number;
     memcpy(n->name, name, strlen(name) + 1);
     mlt_list_push_back(&csp->net->named, &n->node);

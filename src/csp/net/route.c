@@ -44,8 +44,8 @@ mlt_reach *mlt_reach_of(mlt_worker *worker)
     mlt_reach *reach = worker->reach;
     if (reach)
         return reach;
-    reach = mlt_take(1, sizeof *reach);
-    reach->met = mlt_take(worker->boot->job->workers, 1);
+    reach = mlt_xcalloc(1, sizeof *reach);
+    reach->met = mlt_xcalloc(worker->boot->job->workers, 1);
     mlt_list_init(&reach->early);
     worker->reach = reach;
     return reach;
@@ -63,7 +63,7 @@ static inline mlt_reach *route_meet(mlt_worker *worker, uint32_t other)
 static MLT_COLD void keep_early(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
                                 const void *data, uint64_t bytes)
 {
-    early *e = mlt_take(1, sizeof *e + bytes);
+    early *e = mlt_xcalloc(1, sizeof *e + bytes);
     e->from = from;
     e->packet = *packet;
     e->bytes = bytes;
@@ -124,7 +124,7 @@ uint64_t mlt_route_most(const mlt_route *route)
 
 static void name_worker(mlt_route *route, uint32_t worker)
 {
-    const mlt_job_place *w = mlt_job_place_at(route->csp->worker->boot->job, worker);
+    const mlt_job_location *w = mlt_job_location_at(route->csp->worker->boot->job, worker);
     if (w->ranks == 1)
         snprintf(route->who, sizeof route->who, "rank %u", w->first_rank);
     else
@@ -137,7 +137,7 @@ static MLT_COLD mlt_route *new_route(mlt_csp *csp, uint32_t worker)
     mlt_job *job = csp->worker->boot->job;
     mlt_remote *net = csp->net;
     mlt_assert(worker < job->workers);
-    mlt_route *route = mlt_take(1, sizeof *route);
+    mlt_route *route = mlt_xcalloc(1, sizeof *route);
     route->csp = csp;
     route->worker = worker;
     route->to = (mlt_endpoint){.job = job->identity, .worker = worker};
@@ -163,7 +163,7 @@ static bool route_is_gone(mlt_job *job, uint32_t worker)
 void mlt_route_ask_about(mlt_worker *worker, uint32_t other)
 {
     mlt_job *job = worker->boot->job;
-    const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_place_at(job, other)->proc);
+    const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_location_at(job, other)->proc);
     const mlt_packet packet = {.kind = PACKET_IS_THERE, .object = other};
     for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++)
         if (w != other)

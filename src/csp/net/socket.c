@@ -111,14 +111,14 @@ static sockets *sockets_of(mlt_csp *csp)
     mlt_remote *net = mlt_remote_of(csp);
     if (net->listener)
         return net->listener;
-    sockets *s = mlt_take(1, sizeof *s);
+    sockets *s = mlt_xcalloc(1, sizeof *s);
     s->csp = csp;
     s->listener = -1;
     s->accepts.fire = accept_some;
     s->pause.fire = accept_again;
     s->far_accepts.fire = far_accept;
     s->far_due.fire = far_is_due;
-    s->scratch = mlt_take(SCRATCH + mlt_socket_frame_room(MLT_SOCKET_FRAME_MOST), 1);
+    s->scratch = mlt_xcalloc(SCRATCH + mlt_socket_frame_room(MLT_SOCKET_FRAME_MOST), 1);
     mlt_list_init(&s->conns);
     net->listener = s;
     return s;
@@ -134,7 +134,7 @@ static bool socket_watch(conn *c, mlt_io_watch *w)
 
 static conn *conn_new(sockets *s, int fd, bool begun)
 {
-    conn *c = mlt_take(1, sizeof *c);
+    conn *c = mlt_xcalloc(1, sizeof *c);
     c->of = s;
     c->fd = fd;
     c->begun = begun;
@@ -351,7 +351,7 @@ static bool has_key(const conn *c, const mlt_socket_greeting *g)
 
 static void become_route(conn *c, const mlt_socket_greeting *g)
 {
-    mlt_route *route = mlt_take(1, sizeof *route);
+    mlt_route *route = mlt_xcalloc(1, sizeof *route);
     mlt_timer_stop(c->of->csp->sched, &c->timer);
     if (!c->begun)
         c->of->strangers--;
@@ -502,7 +502,7 @@ static bool take_in(conn *c, unsigned char *in, size_t bytes)
         in += n;
     }
     if (bytes > 0) {
-        c->part = mlt_take_more(c->part, bytes, 1);
+        c->part = mlt_xrealloc(c->part, bytes, 1);
         memcpy(c->part, in, bytes);
     }
     c->part_bytes = bytes;

@@ -24,7 +24,7 @@ struct mlt_flow_arena {
 
 mlt_flow_arena *mlt_flow_arena_new(size_t aligned)
 {
-    mlt_flow_arena *arena = mlt_take(1, sizeof *arena);
+    mlt_flow_arena *arena = mlt_xcalloc(1, sizeof *arena);
     arena->aligned = aligned;
     return arena;
 }
@@ -51,7 +51,7 @@ void *mlt_flow_arena_take(mlt_flow_arena *arena, size_t bytes)
     chunk *c = arena->chunks;
     if (!c || c->end - c->at < bytes) {
         size_t room = bytes > CHUNK ? bytes : CHUNK;
-        c = mlt_take(1, sizeof *c + arena->aligned + room);
+        c = mlt_xcalloc(1, sizeof *c + arena->aligned + room);
         c->at = rounded((uintptr_t)(c + 1), arena->aligned);
         c->end = c->at + room;
         c->next = arena->chunks;

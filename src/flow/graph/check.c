@@ -53,11 +53,12 @@ static void tell_twice(mlt_flow_builder *b, const mlt_flow_edge *e, const mlt_fl
     char from[CHECK_TEXT], to[CHECK_TEXT], line[40] = "";
     if (before->line != e->line)
         snprintf(line, sizeof line, " (line %d)", before->line);
-    mlt_flow_tell(b, b->root->file, e->line, MLT_FLOW_ERROR,
-                  "%s leads to %s already%s, and an output leads to one thing: put a Broadcast "
-                  "between",
-                  check_end_name(b, edge_end(e, true), from),
-                  check_end_name(b, edge_end(before, false), to), line);
+    mlt_flow_graph_say(
+        b, b->root->file, e->line, MLT_FLOW_ERROR,
+        "%s leads to %s already%s, and an output leads to one thing: put a Broadcast "
+        "between",
+        check_end_name(b, edge_end(e, true), from), check_end_name(b, edge_end(before, false), to),
+        line);
 }
 
 // Marks queues that are wired, and tells of outputs that are so twice.
@@ -89,13 +90,13 @@ static void tell_unwired(mlt_flow_builder *b, const char *file, int line, const 
                          const char *queue, uint32_t wired, uint32_t all, const char *example)
 {
     if (wired == 0)
-        mlt_flow_tell(b, file, line, MLT_FLOW_ERROR,
-                      "%s of %s is wired in no instance: wire it, or declare it optional", queue,
-                      module);
+        mlt_flow_graph_say(b, file, line, MLT_FLOW_ERROR,
+                           "%s of %s is wired in no instance: wire it, or declare it optional",
+                           queue, module);
     else if (wired < all)
-        mlt_flow_tell(b, file, line, MLT_FLOW_WARNING,
-                      "%s of %s is wired in %u of %u instances only; not in %s, for example", queue,
-                      module, wired, all, example);
+        mlt_flow_graph_say(b, file, line, MLT_FLOW_WARNING,
+                           "%s of %s is wired in %u of %u instances only; not in %s, for example",
+                           queue, module, wired, all, example);
 }
 
 static bool typed(const flow_queue_decl *q)
@@ -172,9 +173,10 @@ static void check_ports(mlt_flow_builder *b)
         bool input = root->queues[port->queue].input, in = port->ins > 0;
         bool out = port->out != MLT_FLOW_NONE;
         if (!(input ? out : in) && !rows[r].told) {
-            mlt_flow_tell(b, root->file, root->line, MLT_FLOW_ERROR,
-                          "%s is an %s of %s, but nothing inside is wired to it",
-                          root->queues[port->queue].name, input ? "input" : "output", root->name);
+            mlt_flow_graph_say(b, root->file, root->line, MLT_FLOW_ERROR,
+                               "%s is an %s of %s, but nothing inside is wired to it",
+                               root->queues[port->queue].name, input ? "input" : "output",
+                               root->name);
             rows[r].told = true;
         }
         rows[r].all++;
@@ -233,9 +235,9 @@ static bool check_edge(mlt_flow_builder *b, const mlt_flow_edge *e)
         return true;
     char a[CHECK_TEXT], c[CHECK_TEXT];
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
-        mlt_flow_tell(b, b->root->file, e->line, MLT_FLOW_ERROR, "%s gives %s, but %s takes %s",
-                      check_end_name(b, source, a), decl_type(from), check_end_name(b, sink, c),
-                      decl_type(to));
+        mlt_flow_graph_say(b, b->root->file, e->line, MLT_FLOW_ERROR,
+                           "%s gives %s, but %s takes %s", check_end_name(b, source, a),
+                           decl_type(from), check_end_name(b, sink, c), decl_type(to));
     return false;
 }
 
@@ -271,10 +273,11 @@ static void check_joined(mlt_flow_builder *b, uint32_t edge, bool source)
         return;
     char one[CHECK_TEXT], other[CHECK_TEXT], name[CHECK_TEXT];
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
-        mlt_flow_tell(b, b->root->file, e->line, MLT_FLOW_ERROR,
-                      "%s carries %s, but %s carries %s: %s joins queues of one type",
-                      check_end_name(b, first, one), decl_type(p), check_end_name(b, own, other),
-                      decl_type(q), mlt_flow_node_name(g, at, name, sizeof name));
+        mlt_flow_graph_say(b, b->root->file, e->line, MLT_FLOW_ERROR,
+                           "%s carries %s, but %s carries %s: %s joins queues of one type",
+                           check_end_name(b, first, one), decl_type(p),
+                           check_end_name(b, own, other), decl_type(q),
+                           mlt_flow_node_name(g, at, name, sizeof name));
     c->told = true;
 }
 
@@ -306,10 +309,10 @@ static void check_op(mlt_flow_builder *b, const mlt_flow_collective *r)
     if (!*why)
         return;
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, r->in_line))
-        mlt_flow_tell(b, file_of(b, r->node), r->in_line, MLT_FLOW_ERROR,
-                      "%s(%s): %s carries %s, and %s",
-                      mlt_flow_node_name(g, r->node, name, sizeof name), op->name,
-                      check_end_name(b, first, end), decl_type(q), why);
+        mlt_flow_graph_say(b, file_of(b, r->node), r->in_line, MLT_FLOW_ERROR,
+                           "%s(%s): %s carries %s, and %s",
+                           mlt_flow_node_name(g, r->node, name, sizeof name), op->name,
+                           check_end_name(b, first, end), decl_type(q), why);
     c->told = true;
 }
 
@@ -365,8 +368,8 @@ static void check_collectives(mlt_flow_builder *b)
         char name[CHECK_TEXT];
         bool op = what[strlen(what) - 1] == ' ';
         mlt_flow_node_name(g, c->node, name, sizeof name);
-        mlt_flow_tell(b, file_of(b, c->node), line, MLT_FLOW_ERROR, "%s%s%s%s", name, what,
-                      op ? name : "", op ? "(sum)" : "");
+        mlt_flow_graph_say(b, file_of(b, c->node), line, MLT_FLOW_ERROR, "%s%s%s%s", name, what,
+                           op ? name : "", op ? "(sum)" : "");
     }
 }
 
@@ -394,11 +397,11 @@ static void check_pins(mlt_flow_builder *b)
         }
         char name[CHECK_TEXT], one[CHECK_TEXT], two[CHECK_TEXT];
         if (mlt_flow_once(b, MLT_FLOW_TOLD_PIN, pin.line))
-            mlt_flow_tell(b, file_of(b, pin.node), pin.line, MLT_FLOW_ERROR,
-                          "%s is placed at %s, but line %d says %s",
-                          mlt_flow_node_name(g, pin.node, name, sizeof name),
-                          mlt_flow_pin_text(&pin, one, sizeof one), other->line,
-                          mlt_flow_pin_text(other, two, sizeof two));
+            mlt_flow_graph_say(b, file_of(b, pin.node), pin.line, MLT_FLOW_ERROR,
+                               "%s is placed at %s, but line %d says %s",
+                               mlt_flow_node_name(g, pin.node, name, sizeof name),
+                               mlt_flow_pin_text(&pin, one, sizeof one), other->line,
+                               mlt_flow_pin_text(other, two, sizeof two));
     }
     g->pin_count = kept;
 }

@@ -16,8 +16,8 @@
 
 // ---- messages
 
-void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, mlt_flow_severity severity,
-                   const char *format, ...)
+void mlt_flow_graph_say(mlt_flow_builder *b, const char *file, int line, mlt_flow_severity severity,
+                        const char *format, ...)
 {
     mlt_flow_graph *g = b->graph;
     char text[600];
@@ -30,10 +30,10 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, mlt_flow_sev
     if (g->sentence_count >= MLT_FLOW_SENTENCES)
         return;
     *MLT_ARRAY_ADD(g->sentences, g->sentence_count, b->sentence_room) =
-        (mlt_flow_sentence){.file = file,
-                            .line = line,
-                            .warning = severity == MLT_FLOW_WARNING,
-                            .text = mlt_flow_arena_text(g->arena, text, strlen(text))};
+        (mlt_flow_graph_message){.file = file,
+                                 .line = line,
+                                 .warning = severity == MLT_FLOW_WARNING,
+                                 .text = mlt_flow_arena_text(g->arena, text, strlen(text))};
 }
 
 bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line)
@@ -145,19 +145,19 @@ static void add_receivers(mlt_flow_builder *b)
         if (r->out_statement || mlt_flow_vector_of(g, r->node)->kind != MLT_FLOW_REDUCE)
             continue;
         if (!seen)
-            seen = mlt_take(g->node_count, sizeof *seen);
+            seen = mlt_xcalloc(g->node_count, sizeof *seen);
         for (uint32_t i = g->in.first[r->node]; i < g->in.first[r->node + 1]; i++) {
             uint32_t n = g->edges[g->in.list[i]].from;
             const mlt_flow_vector *v = mlt_flow_vector_of(g, n);
             uint16_t in = b->modules.at[b->vector_info.at[g->vector_of[n]].module].in;
             char text[200], who[200];
             if (v->kind != MLT_FLOW_MODULE || in == UINT16_MAX) {
-                mlt_flow_tell(b, b->root->file, r->in_line, MLT_FLOW_ERROR,
-                              "%s leads nowhere, so its result goes to all contributors, but %s %s",
-                              mlt_flow_node_name(g, r->node, text, sizeof text),
-                              mlt_flow_node_name(g, n, who, sizeof who),
-                              v->kind != MLT_FLOW_MODULE ? "cannot take it"
-                                                         : "has no default input");
+                mlt_flow_graph_say(
+                    b, b->root->file, r->in_line, MLT_FLOW_ERROR,
+                    "%s leads nowhere, so its result goes to all contributors, but %s %s",
+                    mlt_flow_node_name(g, r->node, text, sizeof text),
+                    mlt_flow_node_name(g, n, who, sizeof who),
+                    v->kind != MLT_FLOW_MODULE ? "cannot take it" : "has no default input");
                 break;
             }
             if (seen[n] == c + 1)
@@ -172,7 +172,7 @@ static void add_receivers(mlt_flow_builder *b)
     if (g->edge_count == wired)
         return;
     if (b->first_at) {
-        b->first_at = mlt_take_more(b->first_at, g->edge_count, sizeof *b->first_at);
+        b->first_at = mlt_xrealloc(b->first_at, g->edge_count, sizeof *b->first_at);
         for (uint32_t e = wired; e < g->edge_count; e++)
             b->first_at[e] = b->first_at[wired ? wired - 1 : 0];
     }
@@ -183,7 +183,7 @@ static void graph_check_given(mlt_flow_builder *b)
 {
     const mlt_flow_graph *g = b->graph;
     for (size_t i = 0; i < b->given_count; i++) {
-        const char **names = mlt_take(g->constant_count, sizeof *names);
+        const char **names = mlt_xcalloc(g->constant_count, sizeof *names);
         bool there = false;
         for (uint32_t k = 0; k < g->constant_count; k++) {
             names[k] = g->constants[k].name;
@@ -192,9 +192,9 @@ static void graph_check_given(mlt_flow_builder *b)
         char hint[300];
         mlt_flow_hint(hint, sizeof hint, b->given[i].name, names, g->constant_count);
         if (!there)
-            mlt_flow_tell(b, b->root->file, b->root->line, MLT_FLOW_ERROR,
-                          "-D %s=%ld: %s has no constant of that name%s", b->given[i].name,
-                          b->given[i].value, b->root->name, *hint ? hint : ", and no other");
+            mlt_flow_graph_say(b, b->root->file, b->root->line, MLT_FLOW_ERROR,
+                               "-D %s=%ld: %s has no constant of that name%s", b->given[i].name,
+                               b->given[i].value, b->root->name, *hint ? hint : ", and no other");
         free(names);
     }
 }
@@ -221,7 +221,7 @@ static void builder_free(mlt_flow_builder *b)
 mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *given,
                                   size_t given_count, mlt_flow_wirer *wire, void *arg)
 {
-    mlt_flow_graph *g = mlt_take(1, sizeof *g);
+    mlt_flow_graph *g = mlt_xcalloc(1, sizeof *g);
     g->arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
     mlt_flow_builder b = {
         .graph = g,
@@ -233,14 +233,14 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
     };
     flow_wiring w = {.builder = &b, .root = root, .prefix = "", .copies = 1};
     if (root->queue_count)
-        mlt_flow_tell(&b, root->file, root->line, MLT_FLOW_ERROR,
-                      "%s is the main root, which has no queues, but it declares the queue %s",
-                      root->name, root->queues[0].name);
+        mlt_flow_graph_say(&b, root->file, root->line, MLT_FLOW_ERROR,
+                           "%s is the main root, which has no queues, but it declares the queue %s",
+                           root->name, root->queues[0].name);
     wire(arg, root, &w);
     mlt_flow_wiring_fini(&w);
     if (!g->node_count && !g->errors)
-        mlt_flow_tell(&b, root->file, root->line, MLT_FLOW_ERROR,
-                      "%s has no instances: there is nothing to run", root->name);
+        mlt_flow_graph_say(&b, root->file, root->line, MLT_FLOW_ERROR,
+                           "%s has no instances: there is nothing to run", root->name);
     graph_check_given(&b);
     mlt_flow_check_wires(&b);
     mlt_flow_resolve_ports(&b);

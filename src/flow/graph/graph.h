@@ -70,12 +70,12 @@ typedef struct mlt_flow_constant {
     bool overridden;
 } mlt_flow_constant;
 
-typedef struct mlt_flow_sentence {
+typedef struct mlt_flow_graph_message {
     const char *file;
     int line;
     bool warning;
     const char *text;
-} mlt_flow_sentence;
+} mlt_flow_graph_message;
 
 typedef struct mlt_flow_graph {
     mlt_flow_vector *vectors;
@@ -91,7 +91,7 @@ typedef struct mlt_flow_graph {
     uint32_t pin_count;
     mlt_flow_constant *constants;
     uint32_t constant_count;
-    mlt_flow_sentence *sentences;
+    mlt_flow_graph_message *sentences;
     uint32_t sentence_count, errors;
     mlt_flow_arena *arena; // names, messages, arrays that do not grow
 } mlt_flow_graph;

@@ -155,8 +155,8 @@ void mlt_flow_wiring_fini(flow_wiring *w);
 // One more element in a list.
 #define MLT_FLOW_ADD(list) MLT_ARRAY_ADD((list).at, (list).count, (list).room)
 
-void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, mlt_flow_severity severity,
-                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+void mlt_flow_graph_say(mlt_flow_builder *b, const char *file, int line, mlt_flow_severity severity,
+                        const char *format, ...) __attribute__((format(printf, 5, 6)));
 // True, once: this was not yet told for that line.
 bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line);
 

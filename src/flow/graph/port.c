@@ -63,13 +63,13 @@ static bool round_about(mlt_flow_builder *b)
             at = port_of(g->edges[e].to);
             if (walk[at] == p + 1) {
                 char name[200];
-                mlt_flow_tell(b, b->root->file, g->edges[e].line, MLT_FLOW_ERROR,
-                              "%s leads through queues of roots back to itself, and no module is "
-                              "in between",
-                              mlt_flow_end_name(b,
-                                                (mlt_flow_end){.id = MLT_FLOW_PORT | at,
-                                                               .queue = b->ports.at[at].queue},
-                                                name, sizeof name));
+                mlt_flow_graph_say(
+                    b, b->root->file, g->edges[e].line, MLT_FLOW_ERROR,
+                    "%s leads through queues of roots back to itself, and no module is "
+                    "in between",
+                    mlt_flow_end_name(
+                        b, (mlt_flow_end){.id = MLT_FLOW_PORT | at, .queue = b->ports.at[at].queue},
+                        name, sizeof name));
                 found = true;
             }
         }

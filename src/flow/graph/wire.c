@@ -20,7 +20,7 @@
 enum { GRAPH_WIRE_TEXT = 240 };
 
 #define ERROR(w, line, ...)                                                                        \
-    mlt_flow_tell((w)->builder, (w)->root->file, line, MLT_FLOW_ERROR, __VA_ARGS__)
+    mlt_flow_graph_say((w)->builder, (w)->root->file, line, MLT_FLOW_ERROR, __VA_ARGS__)
 
 // ---- constants
 
@@ -148,15 +148,15 @@ static uint16_t default_queue(const flow_queue_decl *queues, size_t count, bool 
 static void check_numbers(mlt_flow_builder *b, const flow_module *module)
 {
     if (module->weight < 0 || module->weight > INT32_MAX)
-        mlt_flow_tell(b, module->file, module->line, MLT_FLOW_ERROR,
-                      "the weight of %s is %ld: it is at least 1, and below 2^31", module->name,
-                      computed(module->weight, 0));
+        mlt_flow_graph_say(b, module->file, module->line, MLT_FLOW_ERROR,
+                           "the weight of %s is %ld: it is at least 1, and below 2^31",
+                           module->name, computed(module->weight, 0));
     for (size_t q = 0; q < module->queue_count; q++) {
         long cap = module->queues[q].cap;
         if (cap < 0 || cap > INT32_MAX)
-            mlt_flow_tell(b, module->file, module->line, MLT_FLOW_ERROR,
-                          "the capacity of %s of %s is %ld: it is at least 1, and below 2^31",
-                          module->queues[q].name, module->name, computed(cap, 0));
+            mlt_flow_graph_say(b, module->file, module->line, MLT_FLOW_ERROR,
+                               "the capacity of %s of %s is %ld: it is at least 1, and below 2^31",
+                               module->queues[q].name, module->name, computed(cap, 0));
     }
 }
 
@@ -388,7 +388,7 @@ static uint16_t pick_queue(flow_wiring *w, int line, const flow_part *p, const c
     uint16_t q = p->queue ? find_queue(queues, count, p->queue) : UINT16_MAX;
     char hint[GRAPH_WIRE_TEXT];
     if (p->queue && q == UINT16_MAX) {
-        const char **names = mlt_take(count, sizeof *names);
+        const char **names = mlt_xcalloc(count, sizeof *names);
         for (size_t i = 0; i < count; i++)
             names[i] = queues[i].name;
         mlt_flow_hint(hint, sizeof hint, p->queue, names, count);

@@ -84,7 +84,7 @@ mlt_flow_lowered *mlt_flow_lower(const mlt_flow_graph *graph, const mlt_flow_pla
                                  const mlt_flow_lowering *how)
 {
     const mlt_flow_sites *sites = placing->sites;
-    mlt_flow_lowered *l = mlt_take(1, sizeof *l);
+    mlt_flow_lowered *l = mlt_xcalloc(1, sizeof *l);
     l->graph = graph;
     l->placing = placing;
     l->arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);

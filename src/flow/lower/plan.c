@@ -44,8 +44,8 @@ static mlt_reduce_to_plan plan_in_order(const planner *p)
 {
     mlt_reduce_to_plan plan = {0};
     uint32_t room = 0, gives = 0, have = 1, tells = 0;
-    uint32_t *give = mlt_take(p->count + 1ull, sizeof *give);
-    uint32_t *holder = mlt_take(p->count + 1ull, sizeof *holder);
+    uint32_t *give = mlt_xcalloc(p->count + 1ull, sizeof *give);
+    uint32_t *holder = mlt_xcalloc(p->count + 1ull, sizeof *holder);
     for (uint32_t i = 0; i < p->count; i++)
         if (p->contributes[i])
             give[gives++] = i;
@@ -165,9 +165,9 @@ mlt_reduce_to_plan mlt_flow_plan_new(const mlt_flow_sites *sites, const mlt_flow
     }
     if (!wanted)
         return p.plan;
-    p.some = mlt_take(members->count, sizeof *p.some);
-    p.contributes = mlt_take(members->count, 1);
-    p.receives = mlt_take(members->count, 1);
+    p.some = mlt_xcalloc(members->count, sizeof *p.some);
+    p.contributes = mlt_xcalloc(members->count, 1);
+    p.receives = mlt_xcalloc(members->count, 1);
     if (hosts > 1 && hosts < members->count) {
         by_hosts(&p);
     } else {

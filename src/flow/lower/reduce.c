@@ -67,7 +67,7 @@ static void tell_apart(parts *p)
 // those of its receiver, so the order of operands must not matter.
 static void lower_reduce_leave_out(parts *p, bool ordered)
 {
-    uint32_t *edges = mlt_take(p->count, sizeof *edges);
+    uint32_t *edges = mlt_xcalloc(p->count, sizeof *edges);
     for (uint32_t i = 0; i < p->plan.count; i++) {
         edges[p->plan.edges[i].from]++;
         edges[p->plan.edges[i].to]++;
@@ -89,7 +89,7 @@ static void lower_reduce_leave_out(parts *p, bool ordered)
 // The longest chain of edges, each done after those before it of both its ends.
 static uint32_t rounds_of(const mlt_reduce_to_plan *plan, uint32_t members)
 {
-    uint32_t most = 0, *at = mlt_take(members, sizeof *at);
+    uint32_t most = 0, *at = mlt_xcalloc(members, sizeof *at);
     for (uint32_t i = 0; i < plan->count; i++) {
         mlt_reduce_to_edge e = plan->edges[i];
         uint32_t then = (at[e.from] > at[e.to] ? at[e.from] : at[e.to]) + 1;
@@ -128,7 +128,7 @@ static uint32_t add_member(mlt_flow_lowerer *w, mlt_flow_reduction *r, uint32_t 
 static void make_reduction(parts *p)
 {
     mlt_flow_reduction *r = add_reduction(p->w, p->node, p->count);
-    uint32_t *number = mlt_take(p->count, sizeof *number);
+    uint32_t *number = mlt_xcalloc(p->count, sizeof *number);
     for (uint32_t i = 0; i < p->count; i++) {
         number[i] = r->members;
         if (p->to[i] == i)
@@ -154,7 +154,7 @@ static void spread(mlt_flow_lowerer *w, uint32_t node)
     uint64_t wires = (uint64_t)mlt_flow_index_count(w->in.first, node) +
                      mlt_flow_index_count(w->out.first, node);
     uint64_t most = wires < w->sites->workers ? wires : w->sites->workers;
-    uint32_t *numbers = mlt_take(6 * most, sizeof *numbers);
+    uint32_t *numbers = mlt_xcalloc(6 * most, sizeof *numbers);
     parts p = {.w = w,
                .node = node,
                .worker = numbers,
@@ -163,8 +163,8 @@ static void spread(mlt_flow_lowerer *w, uint32_t node)
                .near = numbers + 3 * most,
                .to = numbers + 4 * most,
                .task = numbers + 5 * most,
-               .contributes = mlt_take(most, 1),
-               .receives = mlt_take(most, 1)};
+               .contributes = mlt_xcalloc(most, 1),
+               .receives = mlt_xcalloc(most, 1)};
     const flow_op *op = mlt_flow_vector_of(w->g, node)->op;
     bool ordered = op && op->ordered;
     tell_apart(&p);

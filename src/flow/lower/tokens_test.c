@@ -30,7 +30,7 @@ typedef struct stream {
 
 static void put(stream *s, token t)
 {
-    s->at = mlt_take_more(s->at, s->count + 1ull, sizeof *s->at);
+    s->at = mlt_xrealloc(s->at, s->count + 1ull, sizeof *s->at);
     s->at[s->count++] = t;
 }
 
@@ -126,8 +126,8 @@ static box box_of(const uint32_t *in_first, const uint32_t *in, const uint32_t *
                   const uint32_t *out, uint32_t at, stream *streams)
 {
     box b = {.ins = in_first[at + 1] - in_first[at], .outs = out_first[at + 1] - out_first[at]};
-    b.in = mlt_take(b.ins, sizeof *b.in);
-    b.out = mlt_take(b.outs, sizeof *b.out);
+    b.in = mlt_xcalloc(b.ins, sizeof *b.in);
+    b.out = mlt_xcalloc(b.outs, sizeof *b.out);
     for (uint32_t i = 0; i < b.ins; i++)
         b.in[i] = &streams[in[in_first[at] + i]];
     for (uint32_t i = 0; i < b.outs; i++)
@@ -150,8 +150,8 @@ static bool is_ordered(const mlt_flow_graph *g, uint32_t node)
 // What queue q of node n gets: got[n * QUEUES + q].
 static stream *as_written(const mlt_flow_graph *g)
 {
-    stream *edges = mlt_take(g->edge_count, sizeof *edges);
-    stream *got = mlt_take((size_t)g->node_count * QUEUES, sizeof *got);
+    stream *edges = mlt_xcalloc(g->edge_count, sizeof *edges);
+    stream *got = mlt_xcalloc((size_t)g->node_count * QUEUES, sizeof *got);
     for (uint32_t n = 0; n < g->node_count; n++) { // modules first; collectives in their order
         box b = box_of(g->in.first, g->in.list, g->out.first, g->out.list, n, edges);
         if (mlt_flow_vector_of(g, n)->kind != MLT_FLOW_MODULE)
@@ -179,7 +179,7 @@ static void run_reduction(const mlt_flow_lowered *l, const mlt_flow_reduction *r
     uint32_t count = UINT32_MAX;
     for (uint32_t m = 0; m < r->members; m++)
         count = shortest(&boxes[m], count);
-    token *have = mlt_take(r->members, sizeof *have);
+    token *have = mlt_xcalloc(r->members, sizeof *have);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t m = 0; m < r->members; m++)
             if (boxes[m].ins)
@@ -221,7 +221,7 @@ static bool run_task(const mlt_flow_lowered *l, uint32_t t, box *boxes, bool *do
     const mlt_flow_task *task = &l->tasks[t];
     if (task->kind == MLT_FLOW_REDUCE) {
         const mlt_flow_reduction *r = &l->reductions[task->reduction];
-        box *of = mlt_take(r->members, sizeof *of);
+        box *of = mlt_xcalloc(r->members, sizeof *of);
         bool all = r->task[0] == t;
         for (uint32_t m = 0; m < r->members; m++) {
             of[m] = boxes[r->task[m]];
@@ -254,10 +254,10 @@ static void send_all(const mlt_flow_lowered *l, uint32_t t, const box *b)
 
 static stream *as_lowered(const mlt_flow_lowered *l)
 {
-    stream *lines = mlt_take(l->line_count, sizeof *lines);
-    stream *got = mlt_take((size_t)l->graph->node_count * QUEUES, sizeof *got);
-    box *boxes = mlt_take(l->task_count, sizeof *boxes);
-    bool *done = mlt_take(l->task_count, sizeof *done), more = true;
+    stream *lines = mlt_xcalloc(l->line_count, sizeof *lines);
+    stream *got = mlt_xcalloc((size_t)l->graph->node_count * QUEUES, sizeof *got);
+    box *boxes = mlt_xcalloc(l->task_count, sizeof *boxes);
+    bool *done = mlt_xcalloc(l->task_count, sizeof *done), more = true;
     uint32_t modules = 0;
     for (uint32_t t = 0; t < l->task_count; t++) {
         boxes[t] = box_of(l->in.first, l->in.list, l->out.first, l->out.list, t, lines);

@@ -160,8 +160,8 @@ uint32_t mlt_flow_tree_make(mlt_flow_lowerer *w, uint32_t node, uint32_t root, u
     uint32_t most = mlt_flow_index_count(w->out.first, node) < w->sites->workers
                         ? mlt_flow_index_count(w->out.first, node)
                         : w->sites->workers;
-    tree t = {.w = w, .v = mlt_take(most + 1ull, sizeof *t.v)};
-    uint32_t *workers = mlt_take(most + 1ull, sizeof *workers);
+    tree t = {.w = w, .v = mlt_xcalloc(most + 1ull, sizeof *t.v)};
+    uint32_t *workers = mlt_xcalloc(most + 1ull, sizeof *workers);
     uint32_t count = workers_of(&t, node, worker, workers);
     grow(&t, worker, workers, count);
     count_outs(&t, node);

@@ -168,7 +168,7 @@ void mlt_flow_tell_round(mlt_flow_part *part, const mlt_flow_element *e)
 static MLT_COLD void coming_grow(mlt_flow_part *part)
 {
     uint64_t room = part->coming_room ? 2 * part->coming_room : MLT_FLOW_AHEAD;
-    mlt_flow_coming *coming = mlt_take(room, sizeof *coming);
+    mlt_flow_coming *coming = mlt_xcalloc(room, sizeof *coming);
     for (uint64_t n = part->started; n < part->announced; n++)
         coming[n % room] = part->coming[n % part->coming_room];
     free(part->coming);

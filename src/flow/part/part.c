@@ -46,8 +46,8 @@ static void merged_begin(merged *m, flow_instance *task)
     *m = (merged){.task = task, .live = task->ins};
     if (task->ins == 1)
         return;
-    m->guards = mlt_take(task->ins, sizeof *m->guards);
-    m->in = mlt_take(task->ins, sizeof *m->in);
+    m->guards = mlt_xcalloc(task->ins, sizeof *m->guards);
+    m->in = mlt_xcalloc(task->ins, sizeof *m->in);
     for (uint32_t i = 0; i < task->ins; i++) {
         m->in[i] = &task->in[i];
         m->guards[i] = csp_on_read(task->in[i].in, &m->e);
@@ -118,7 +118,7 @@ static int run_deal(flow_instance *task)
 static int run_collect(flow_instance *task)
 {
     uint32_t live = task->ins, turn = 0;
-    mlt_flow_inlet **in = mlt_take(live, sizeof *in);
+    mlt_flow_inlet **in = mlt_xcalloc(live, sizeof *in);
     for (uint32_t i = 0; i < live; i++)
         in[i] = &task->in[i];
     while (live) {
@@ -198,9 +198,9 @@ void mlt_flow_parts_begin(mlt_flow_program *program)
 {
     const mlt_flow_lowered *l = program->lowered;
     name_inlets(program);
-    struct mlt_flow_parts *parts = program->parts = mlt_take(1, sizeof *parts);
+    struct mlt_flow_parts *parts = program->parts = mlt_xcalloc(1, sizeof *parts);
     parts->count = l->reduction_count;
-    parts->of = mlt_take(parts->count ? parts->count : 1, sizeof(mlt_flow_part *));
+    parts->of = mlt_xcalloc(parts->count ? parts->count : 1, sizeof(mlt_flow_part *));
     mlt_ledger_init(&parts->ledger);
     parts->ledger.choices = program->csp->worker->boot->job->profile;
     for (uint32_t r = 0; r < parts->count; r++)

@@ -107,7 +107,7 @@ static void users_own(const mlt_flow_combiner *c, mlt_flow_how *how, uint32_t li
 static MLT_COLD mlt_flow_how *make_how(mlt_flow_combiner *c, uint8_t kind, uint32_t value_bytes,
                                        uint32_t line)
 {
-    mlt_flow_how *how = mlt_take(1, sizeof *how);
+    mlt_flow_how *how = mlt_xcalloc(1, sizeof *how);
     how->kind = kind;
     how->value_bytes = value_bytes;
     if (c->op->combine) {
@@ -149,7 +149,7 @@ void mlt_flow_combiner_init(mlt_flow_combiner *c, flow_instance *task)
     if (c->op->combine || task->ins < 2)
         return;
     c->brackets = true; // which do not depend on who was combined first
-    c->pairs = mlt_take(task->ins / 2, sizeof *c->pairs);
+    c->pairs = mlt_xcalloc(task->ins / 2, sizeof *c->pairs);
     for (uint32_t i = 0; i + 1 < task->ins; i += 2) {
         mlt_flow_pair *pair = &c->pairs[i / 2];
         *pair = (mlt_flow_pair){.combiner = c, .in = {&task->in[i], &task->in[i + 1]}};

@@ -57,7 +57,7 @@ static void make_team(mlt_flow_part *part)
     const mlt_flow_reduction *r = part->reduction;
     const mlt_flow_sites *sites = p->sites;
     mlt_worker *w = p->csp->worker;
-    part->speakers = mlt_take(r->members, sizeof *part->speakers);
+    part->speakers = mlt_xcalloc(r->members, sizeof *part->speakers);
     for (uint32_t m = 0, place = 0; m < r->members; m++) { // both ascend
         while (sites->worker_of[place] != r->worker[m])
             place++;
@@ -92,7 +92,7 @@ static void make_team(mlt_flow_part *part)
 mlt_flow_part *mlt_flow_part_new(mlt_flow_program *program, uint32_t reduction, uint32_t self)
 {
     const mlt_flow_reduction *r = &program->lowered->reductions[reduction];
-    mlt_flow_part *part = mlt_take(1, sizeof *part);
+    mlt_flow_part *part = mlt_xcalloc(1, sizeof *part);
     *part = (mlt_flow_part){
         .program = program,
         .reduction = r,
@@ -114,11 +114,11 @@ mlt_flow_part *mlt_flow_part_new(mlt_flow_program *program, uint32_t reduction, 
     }
     char name[64];
     mlt_flow_node_name(program->graph, r->node, name, sizeof name);
-    part->results = mlt_take(sizeof name + 32, 1);
+    part->results = mlt_xcalloc(sizeof name + 32, 1);
     snprintf(part->results, sizeof name + 32, "results of %s on worker %u", name, program->worker);
-    part->rounds = mlt_take(MLT_FLOW_ROUNDS, sizeof *part->rounds);
+    part->rounds = mlt_xcalloc(MLT_FLOW_ROUNDS, sizeof *part->rounds);
     if (self == part->leader)
-        part->passed = mlt_take(r->members, sizeof *part->passed);
+        part->passed = mlt_xcalloc(r->members, sizeof *part->passed);
     make_team(part);
     mlt_flow_combiner_init(&part->combiner,
                            &program->instances[program->instance_of[r->task[self]]]);

@@ -22,7 +22,7 @@ static const flow_module hand_module = {.name = "Hand", .queues = hand_queues, .
 
 static inline mlt_flow_graph *hand_new(void)
 {
-    return mlt_take(1, sizeof(mlt_flow_graph));
+    return mlt_xcalloc(1, sizeof(mlt_flow_graph));
 }
 
 // Returns the first node. count 0: a scalar.
@@ -30,8 +30,8 @@ static inline uint32_t hand_add(mlt_flow_graph *g, const char *name, mlt_flow_ki
                                 uint32_t count, uint32_t weight)
 {
     uint32_t first = g->node_count, nodes = count ? count : 1;
-    g->vectors = mlt_take_more(g->vectors, g->vector_count + 1ull, sizeof *g->vectors);
-    g->vector_of = mlt_take_more(g->vector_of, first + (size_t)nodes, sizeof *g->vector_of);
+    g->vectors = mlt_xrealloc(g->vectors, g->vector_count + 1ull, sizeof *g->vectors);
+    g->vector_of = mlt_xrealloc(g->vector_of, first + (size_t)nodes, sizeof *g->vector_of);
     g->vectors[g->vector_count] = (mlt_flow_vector){.name = name,
                                                     .module = &hand_module,
                                                     .kind = kind,
@@ -50,21 +50,21 @@ static inline void hand_wire(mlt_flow_graph *g, uint32_t from, uint16_t out, uin
                              uint16_t in)
 {
     if (!(g->edge_count & (g->edge_count - 1)))
-        g->edges = mlt_take_more(g->edges, 2ull * g->edge_count + 1, sizeof *g->edges);
+        g->edges = mlt_xrealloc(g->edges, 2ull * g->edge_count + 1, sizeof *g->edges);
     g->edges[g->edge_count++] = (mlt_flow_edge){from, to, out, in, 1};
 }
 
 static inline void hand_pin(mlt_flow_graph *g, uint32_t node, const char *host, long place,
                             int line)
 {
-    g->pins = mlt_take_more(g->pins, g->pin_count + 1ull, sizeof *g->pins);
+    g->pins = mlt_xrealloc(g->pins, g->pin_count + 1ull, sizeof *g->pins);
     g->pins[g->pin_count++] = (mlt_flow_pin){node, host, place, line};
 }
 
 static inline void hand_index(const mlt_flow_graph *g, bool out, uint32_t **first, uint32_t **edges)
 {
-    *first = mlt_take(g->node_count + 2ull, sizeof **first);
-    *edges = mlt_take(g->edge_count, sizeof **edges);
+    *first = mlt_xcalloc(g->node_count + 2ull, sizeof **first);
+    *edges = mlt_xcalloc(g->edge_count, sizeof **edges);
     for (uint32_t e = 0; e < g->edge_count; e++)
         (*first)[(out ? g->edges[e].from : g->edges[e].to) + 2]++;
     for (uint32_t n = 0; n < g->node_count; n++)

@@ -140,7 +140,7 @@ static void levels(const uint64_t *load, uint32_t bins, uint64_t total, uint64_t
 static void place_cut(const mlt_flow_graph *g, const uint32_t *nodes, uint32_t count,
                       uint32_t first, uint32_t bins, uint64_t *load, uint32_t *into)
 {
-    uint64_t total = 0, *share = mlt_take(bins, sizeof *share);
+    uint64_t total = 0, *share = mlt_xcalloc(bins, sizeof *share);
     for (uint32_t i = 0; i < count; i++)
         total += mlt_flow_weight(g, nodes[i]);
     levels(load + first, bins, total, share);
@@ -371,10 +371,10 @@ mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sit
 {
     placer p = {.g = graph, .s = sites, .why = why, .why_size = why_size};
     uint32_t nodes = graph->node_count;
-    mlt_flow_placing *placing = mlt_take(1, sizeof *placing);
+    mlt_flow_placing *placing = mlt_xcalloc(1, sizeof *placing);
     placing->sites = sites;
-    placing->place_of = mlt_take(nodes, sizeof *placing->place_of);
-    placing->weight = mlt_take(sites->workers, sizeof *placing->weight);
+    placing->place_of = mlt_xcalloc(nodes, sizeof *placing->place_of);
+    placing->weight = mlt_xcalloc(sites->workers, sizeof *placing->weight);
     p.near = mlt_flow_near_new(graph);
     uint32_t *worker = mlt_flow_arena_take(p.near.arena, nodes * sizeof *worker);
     p.wishes.place = mlt_flow_arena_take(p.near.arena, nodes * sizeof *p.wishes.place);

@@ -127,7 +127,7 @@ static void test_pipelines(void)
         for (uint32_t workers = 1; workers <= 20; workers++) {
             mlt_flow_graph *g = hand_new();
             hand_add(g, "m", MLT_FLOW_MODULE, length, 1);
-            uint32_t *at = mlt_take(length, sizeof *at);
+            uint32_t *at = mlt_xcalloc(length, sizeof *at);
             for (uint32_t i = 0; i < length; i++)
                 at[i] = i;
             for (uint32_t i = length - 1; i > 0; i--) {
@@ -393,8 +393,8 @@ static void test_random(void)
             pin_some(g, s);
         mlt_flow_placing *p = place(g, s), *q = place(g, s);
         check_pins(g, p);
-        uint64_t total = 0, edges = 0, cut = 0, *weight = mlt_take(workers, sizeof *weight);
-        uint32_t *worker = mlt_take(g->node_count, sizeof *worker);
+        uint64_t total = 0, edges = 0, cut = 0, *weight = mlt_xcalloc(workers, sizeof *weight);
+        uint32_t *worker = mlt_xcalloc(g->node_count, sizeof *worker);
         for (uint32_t n = 0; n < g->node_count; n++) {
             CHECK(p->place_of[n] < s->places && p->place_of[n] == q->place_of[n]);
             if (mlt_flow_is_module(g, n))
@@ -434,7 +434,7 @@ static void test_moves(void)
         hand_wire(g, i, 1, N - 1 - i, 0);
     hand_done(g);
     mlt_flow_sites *s = hand_sites(4, 1, 1);
-    mlt_flow_wishes wishes = {mlt_take(N, sizeof(uint32_t)), mlt_take(N, sizeof(uint32_t))};
+    mlt_flow_wishes wishes = {mlt_xcalloc(N, sizeof(uint32_t)), mlt_xcalloc(N, sizeof(uint32_t))};
     memset(wishes.place, 0xff, N * sizeof(uint32_t));
     memset(wishes.host, 0xff, N * sizeof(uint32_t));
     uint32_t row[N], worker[N];
@@ -494,7 +494,8 @@ static void test_hosts(void)
         CHECK(s->host_of[mlt_flow_worker_of(p, i)] == s->host_of[mlt_flow_worker_of(p, i % 2)]);
     mlt_flow_placing_free(p);
     // One that may move goes where its host has most of its neighbours, if not its worker.
-    mlt_flow_wishes wishes = {mlt_take(N + 1, sizeof(uint32_t)), mlt_take(N + 1, sizeof(uint32_t))};
+    mlt_flow_wishes wishes = {mlt_xcalloc(N + 1, sizeof(uint32_t)),
+                              mlt_xcalloc(N + 1, sizeof(uint32_t))};
     uint32_t row[] = {0}, worker[N + 1] = {0, 1, 2, 0, 3, 1, 3, 1, MLT_FLOW_NOWHERE};
     uint64_t load[4] = {2, 3, 1, 2};
     memset(wishes.place, 0xff, (N + 1) * sizeof(uint32_t));

@@ -41,7 +41,7 @@ static void add_host(mlt_flow_sites *s, const char *name, size_t length, uint32_
             s->hosts[h].slots += slots;
             return;
         }
-    s->hosts = mlt_take_more(s->hosts, s->host_count + 1ull, sizeof *s->hosts);
+    s->hosts = mlt_xrealloc(s->hosts, s->host_count + 1ull, sizeof *s->hosts);
     mlt_flow_host *host = &s->hosts[s->host_count++];
     *host = (mlt_flow_host){.slots = slots};
     memcpy(host->name, name, length);
@@ -132,11 +132,11 @@ mlt_flow_sites *mlt_flow_sites_new(uint32_t workers, uint32_t a_worker, const ch
         snprintf(why, why_size, "%u workers with %u places each are no job", workers, a_worker);
         return NULL;
     }
-    mlt_flow_sites *s = mlt_take(1, sizeof *s);
+    mlt_flow_sites *s = mlt_xcalloc(1, sizeof *s);
     s->workers = workers;
     s->places = workers * a_worker;
-    s->worker_of = mlt_take(s->places, sizeof *s->worker_of);
-    s->host_of = mlt_take(workers, sizeof *s->host_of);
+    s->worker_of = mlt_xcalloc(s->places, sizeof *s->worker_of);
+    s->host_of = mlt_xcalloc(workers, sizeof *s->host_of);
     for (uint32_t p = 0; p < s->places; p++)
         s->worker_of[p] = p / a_worker;
     reader r = {.sites = s, .why = why, .why_size = why_size};
@@ -156,7 +156,7 @@ void mlt_flow_sites_set(mlt_flow_sites *s, const uint32_t *host_of, const mlt_fl
     for (uint32_t w = 1; w < s->workers; w++)
         s->mixed |= host_of[w] < host_of[w - 1];
     s->host_count = s->mixed ? 1 : count;
-    s->hosts = mlt_take_more(s->hosts, s->host_count, sizeof *s->hosts);
+    s->hosts = mlt_xrealloc(s->hosts, s->host_count, sizeof *s->hosts);
     for (uint32_t h = 0; h < s->host_count; h++) {
         s->hosts[h] = hosts[h];
         s->hosts[h].slots = 0;

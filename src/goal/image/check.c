@@ -356,7 +356,7 @@ static const char *indices_fault(check *c)
         return "has a window that is larger than it";
     if (rank->indices > rank->actions || rank->indices > 2 * (uint64_t)rank->window)
         return "has more indices than its window allows";
-    uint32_t *holder = mlt_take(rank->indices, sizeof *holder);
+    uint32_t *holder = mlt_xcalloc(rank->indices, sizeof *holder);
     const char *fault = slide_fault(c, holder);
     free(holder);
     return fault;
@@ -407,8 +407,8 @@ static const char *slots_fault(check *c)
     uint32_t size = 2, first = 0;
     while (size < 2 * (uint64_t)c->messages && size < 1u << 31)
         size *= 2;
-    check_flow *table = mlt_take(size, sizeof *table);
-    uint64_t *tags = mlt_take(c->messages, sizeof *tags);
+    check_flow *table = mlt_xcalloc(size, sizeof *table);
+    uint64_t *tags = mlt_xcalloc(c->messages, sizeof *tags);
     const mlt_act *act = first_act(c);
     for (uint32_t i = 0; i < c->rank->actions; i++, act = mlt_act_next(act))
         if (is_message(act))
@@ -449,8 +449,8 @@ const char *mlt_goal_image_code_fault(const mlt_goal_image *image, const mlt_goa
         *action = MLT_GOAL_NONE;
         return "has fewer actions than it says";
     }
-    c.place = mlt_take(rank->bytes / 8, sizeof *c.place);
-    c.incoming = mlt_take(rank->actions, sizeof *c.incoming);
+    c.place = mlt_xcalloc(rank->bytes / 8, sizeof *c.place);
+    c.incoming = mlt_xcalloc(rank->actions, sizeof *c.incoming);
     const char *fault = shape_fault(&c);
     if (!fault)
         fault = edges_fault(&c);

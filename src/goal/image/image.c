@@ -236,7 +236,7 @@ static void assemble(image_writer *w, uint32_t ranks, unsigned char **out, size_
     for (uint32_t i = 0; i < header.held; i++)
         ((mlt_goal_image_rank *)w->ranks.at)[i].code += code;
     header.size = code + w->code.size;
-    bytes file = {mlt_take(header.size, 1), 0, header.size};
+    bytes file = {mlt_xcalloc(header.size, 1), 0, header.size};
     bytes_add(&file, &header, sizeof header);
     bytes_add(&file, w->ranks.at, w->ranks.size);
     bytes_add(&file, w->buffers.at, w->buffers.size);

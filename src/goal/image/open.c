@@ -182,10 +182,10 @@ mlt_status mlt_goal_image_open(const char *name, const void *bytes, size_t size,
     mlt_status status = check_header(&c, bytes, size);
     if (status != MLT_OK)
         return status;
-    mlt_goal_image *image = mlt_take(1, sizeof *image);
+    mlt_goal_image *image = mlt_xcalloc(1, sizeof *image);
     image->bytes = bytes;
     if ((uintptr_t)bytes % 8) {
-        image->copy = mlt_take(1, size);
+        image->copy = mlt_xcalloc(1, size);
         memcpy(image->copy, bytes, size);
         image->bytes = image->copy;
     }
@@ -206,7 +206,7 @@ uint32_t mlt_goal_image_ranks(const mlt_goal_image *image)
 // Buffers stand after the schedule.
 mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image, const mlt_goal_image_rank *entry)
 {
-    mlt_goal_sched *sched = mlt_take(1, sizeof *sched + entry->buffers * sizeof *sched->buffer);
+    mlt_goal_sched *sched = mlt_xcalloc(1, sizeof *sched + entry->buffers * sizeof *sched->buffer);
     *sched = (mlt_goal_sched){.code = image->bytes + entry->code,
                               .bytes = entry->bytes,
                               .actions = entry->actions,

@@ -106,15 +106,15 @@ static uint32_t collect(const mlt_goal_sched *sched, image_program_message *at)
 // which is usual, nothing changes places.
 static uint32_t *numbers(const mlt_goal_sched *sched)
 {
-    uint32_t *number = mlt_take(sched->actions, sizeof *number);
-    image_program_message *at = mlt_take(sched->actions, sizeof *at), *sorted;
+    uint32_t *number = mlt_xcalloc(sched->actions, sizeof *number);
+    image_program_message *at = mlt_xcalloc(sched->actions, sizeof *at), *sorted;
     uint32_t count = collect(sched, at);
     for (uint32_t i = 0; i < sched->actions; i++)
         number[i] = i;
     if (!in_order(at, count, by_place))
         qsort(at, count, sizeof *at, by_place);
     if (!in_order(at, count, by_slot)) {
-        sorted = mlt_take(count, sizeof *sorted);
+        sorted = mlt_xcalloc(count, sizeof *sorted);
         memcpy(sorted, at, count * sizeof *at);
         qsort(sorted, count, sizeof *sorted, by_slot);
         for (uint32_t i = 0; i < count; i++)
@@ -152,7 +152,7 @@ void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *pr
     mlt_goal_room(rank, sched->actions, count_deps(sched));
     rank->count = sched->actions;
     uint32_t *number = numbers(sched);
-    uint32_t *number_at = mlt_take(sched->bytes / 8, sizeof *number_at);
+    uint32_t *number_at = mlt_xcalloc(sched->bytes / 8, sizeof *number_at);
     const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         rank->actions[number[i]] = mlt_act_action(act);

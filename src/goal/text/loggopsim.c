@@ -89,7 +89,7 @@ void mlt_goal_lower(const mlt_goal_rank *rank, double exec_ns_per_byte, mlt_goal
         split += is_split(&rank->actions[a]);
     mlt_goal_room(out, rank->count + split, rank->deps_count + split);
     out->count = out->deps_count = 0;
-    uint32_t *first = split ? mlt_take(rank->count, sizeof *first) : NULL;
+    uint32_t *first = split ? mlt_xcalloc(rank->count, sizeof *first) : NULL;
     for (uint32_t a = 0; a < rank->count; a++) {
         if (first)
             first[a] = out->count;
@@ -330,7 +330,7 @@ static bool read_part(const file *f, uint32_t rank, uint32_t node_bytes, mlt_goa
             return false;
         mlt_goal_add(program, rank, &action);
     }
-    uint32_t *dependencies = mlt_take(p.nodes, sizeof *dependencies);
+    uint32_t *dependencies = mlt_xcalloc(p.nodes, sizeof *dependencies);
     bool good = true;
     for (uint32_t n = 0; n < p.nodes && good; n++) {
         uint64_t at = p.node_at + (uint64_t)node_bytes * n;
@@ -426,7 +426,7 @@ static uint32_t count_roots(const mlt_goal_rank *rank, uint32_t *dependencies)
 
 static uint64_t part_bytes(const mlt_goal_rank *rank)
 {
-    uint32_t *dependencies = mlt_take(rank->count, sizeof *dependencies);
+    uint32_t *dependencies = mlt_xcalloc(rank->count, sizeof *dependencies);
     uint64_t roots = count_roots(rank, dependencies);
     free(dependencies);
     return 8 + 4 * roots + (uint64_t)NODE_BYTES * rank->count + 4ull * rank->deps_count;
@@ -441,9 +441,9 @@ static uint64_t row_of(mlt_goal_dep dep)
 
 static void write_part(loggopsim_writer *w, const mlt_goal_rank *rank)
 {
-    uint32_t n = rank->count, *dependencies = mlt_take(n, sizeof *dependencies);
-    uint32_t *at = mlt_take(2 * (size_t)n + 2, sizeof *at),
-             *edge = mlt_take(rank->deps_count, sizeof *edge);
+    uint32_t n = rank->count, *dependencies = mlt_xcalloc(n, sizeof *dependencies);
+    uint32_t *at = mlt_xcalloc(2 * (size_t)n + 2, sizeof *at),
+             *edge = mlt_xcalloc(rank->deps_count, sizeof *edge);
     loggopsim_put(w, n, 4);
     loggopsim_put(w, count_roots(rank, dependencies), 4);
     for (uint32_t a = 0; a < n; a++)
@@ -486,7 +486,7 @@ bool mlt_goal_loggopsim_write(const mlt_goal_program *program, double exec_ns_pe
     mlt_goal_rank lowered = {.count = 0};
     uint8_t max_cpu = 0, max_nic = 0;
     uint64_t at = HEAD_BYTES + (uint64_t)ENTRY_BYTES * program->ranks;
-    uint64_t *end = mlt_take((size_t)program->ranks + 1, sizeof *end);
+    uint64_t *end = mlt_xcalloc((size_t)program->ranks + 1, sizeof *end);
     end[0] = at;
     for (uint32_t r = 0; r < program->ranks; r++) {
         mlt_goal_lower(&program->rank[r], exec_ns_per_byte, &lowered);

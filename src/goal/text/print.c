@@ -153,12 +153,12 @@ static void name_rank(printer *p, const mlt_goal_rank *rank)
     p->block++;
     if (rank->count > p->state_room) {
         free(p->state);
-        p->state = mlt_take(rank->count, 1);
+        p->state = mlt_xcalloc(rank->count, 1);
         p->state_room = rank->count;
     }
     if (rank->buffers_count > p->buffer_room) {
         free(p->buffer_state);
-        p->buffer_state = mlt_take(rank->buffers_count, 1);
+        p->buffer_state = mlt_xcalloc(rank->buffers_count, 1);
         p->buffer_room = rank->buffers_count;
     }
     for (uint32_t a = 0; a < rank->count; a++) {
@@ -389,9 +389,9 @@ static uint32_t head_of(const mlt_goal_program *program, mlt_table *heads, uint3
 static groups group_ranks(const mlt_goal_program *program)
 {
     mlt_table heads = {0};
-    uint32_t *last = mlt_take(program->ranks, sizeof *last); // of a group so far, by its head
-    groups g = {mlt_take(program->ranks, sizeof *g.heads), 0,
-                mlt_take(program->ranks, sizeof *g.next)};
+    uint32_t *last = mlt_xcalloc(program->ranks, sizeof *last); // of a group so far, by its head
+    groups g = {mlt_xcalloc(program->ranks, sizeof *g.heads), 0,
+                mlt_xcalloc(program->ranks, sizeof *g.next)};
     for (uint32_t r = 0; r < program->ranks; r++) {
         if (is_empty(&program->rank[r]))
             continue;
@@ -597,11 +597,11 @@ bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
 {
     enum { ROOM = 1 << 16 };
     printer p = {
-        .o = {mlt_take(ROOM, 1), ROOM, 0, to, false}, .program = program, .dialect = dialect};
+        .o = {mlt_xcalloc(ROOM, 1), ROOM, 0, to, false}, .program = program, .dialect = dialect};
     p.underscores = underscores_for(program);
-    p.label_in = mlt_take(program->names_size, sizeof *p.label_in);
-    p.buffer_in = mlt_take(program->names_size, sizeof *p.buffer_in);
-    p.identifier = mlt_take(program->names_size, 1);
+    p.label_in = mlt_xcalloc(program->names_size, sizeof *p.label_in);
+    p.buffer_in = mlt_xcalloc(program->names_size, sizeof *p.buffer_in);
+    p.identifier = mlt_xcalloc(program->names_size, 1);
     if (dialect == MLT_GOAL_PAPER)
         print_paper(&p);
     else

@@ -109,7 +109,7 @@ static void symbol_table_grow(mlt_goal_reader *reader)
     uint32_t size = reader->symbol_table_size ? 2 * reader->symbol_table_size : 256;
     if (!size)
         mlt_no_room("the labels of a GOAL program: there are more than 2^31");
-    uint64_t *table = mlt_take(size, sizeof *table);
+    uint64_t *table = mlt_xcalloc(size, sizeof *table);
     for (uint32_t i = 0; i < reader->symbol_table_size; i++) {
         uint64_t entry = reader->symbol_table[i];
         uint32_t at = (uint32_t)(entry >> 32) & (size - 1);

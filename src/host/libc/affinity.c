@@ -52,7 +52,7 @@ static int remember(mlt_rank *me, size_t bytes, const void *mask)
         return EINVAL;
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->affinity)
-        own->affinity = mlt_take(1, sizeof *own->affinity);
+        own->affinity = mlt_xcalloc(1, sizeof *own->affinity);
     *own->affinity = wished;
     return 0;
 }

@@ -115,10 +115,10 @@ static opened *dl_find(table *t, uint32_t object)
 static table *want_table(uint32_t index)
 {
     if (!tables)
-        tables = mlt_take(mlt_globals_ranks(), sizeof *tables);
+        tables = mlt_xcalloc(mlt_globals_ranks(), sizeof *tables);
     mlt_globals_note_some();
     if (!tables[index])
-        tables[index] = mlt_take(1, sizeof **tables);
+        tables[index] = mlt_xcalloc(1, sizeof **tables);
     return tables[index];
 }
 
@@ -332,7 +332,7 @@ static bool use_all(opening *o, uint32_t object)
     uint32_t count;
     table *t = want_table(o->index);
     uint32_t *needed = mlt_images_needed(o->images, object, &count);
-    o->fresh = mlt_take(count, sizeof *o->fresh);
+    o->fresh = mlt_xcalloc(count, sizeof *o->fresh);
     uint32_t done = 0;
     while (done < count && use(o, t, needed[done]))
         done++;
@@ -573,7 +573,7 @@ MLT_INTERPOSE int dladdr1(const void *address, Dl_info *about, void **more, int 
 
 static void **originals(void *const *frames, int count)
 {
-    void **all = mlt_take((size_t)(count > 0 ? count : 0), sizeof *all);
+    void **all = mlt_xcalloc((size_t)(count > 0 ? count : 0), sizeof *all);
     for (int i = 0; i < count; i++)
         all[i] = (void *)mlt_globals_original((uintptr_t)frames[i]);
     return all;

@@ -51,7 +51,7 @@ static struct mlt_environ *environ_own_of(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->environ) {
-        own->environ = mlt_take(1, sizeof *own->environ);
+        own->environ = mlt_xcalloc(1, sizeof *own->environ);
         own->environ->place = first;
     }
     return own->environ;
@@ -79,7 +79,7 @@ void mlt_environ_begin(void)
     size_t count = 0;
     while (environ && environ[count])
         count++;
-    char **copy = mlt_take(count + 1, sizeof *copy);
+    char **copy = mlt_xcalloc(count + 1, sizeof *copy);
     if (count)
         memcpy(copy, environ, count * sizeof *copy);
     first = environ;
@@ -138,7 +138,7 @@ static bool is_name(const char *name)
 static void *take(mlt_environ_own *own, size_t count, size_t bytes)
 {
     MLT_ARRAY_WANT(own->memory, own->memory_count + 1, own->memory_room);
-    return own->memory[own->memory_count++] = mlt_take(count, bytes);
+    return own->memory[own->memory_count++] = mlt_xcalloc(count, bytes);
 }
 
 // Makes the rank's array its own, with room for one entry more, and returns the number of entries.
@@ -325,7 +325,7 @@ MLT_INTERPOSE FILE *popen(const char *command, const char *mode)
     bool known = (mode[0] == 'r' || mode[0] == 'w') && (!mode[1] || strcmp(mode + 1, "e") == 0);
     if (!me || !known)
         return MLT_LIBC(popen)(command, mode);
-    piped *new = mlt_take(1, sizeof *new);
+    piped *new = mlt_xcalloc(1, sizeof *new);
     if (!pipe_shell(me, command, mode[0] == 'r', new)) {
         free(new);
         return NULL;

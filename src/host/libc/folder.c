@@ -58,7 +58,7 @@ static MLT_FOR_TAKEN place *place_here(void)
     if (p) {
         close(fd);
     } else {
-        p = mlt_take(1, sizeof *p);
+        p = mlt_xcalloc(1, sizeof *p);
         *p = (place){folder_here.others, about.st_dev, about.st_ino, fd, 0};
         folder_here.others = p;
     }
@@ -162,7 +162,7 @@ static MLT_FOR_TAKEN struct mlt_folder *folder_of(mlt_rank *me)
         return NULL;
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->folder) {
-        own->folder = mlt_take(1, sizeof *own->folder);
+        own->folder = mlt_xcalloc(1, sizeof *own->folder);
         *own->folder = (struct mlt_folder){&folder_here.home, folder_here.home_mask};
         place_hold(&folder_here.home);
     }

@@ -119,7 +119,7 @@ static void give_turn(uint32_t own)
 static bool is_settled(mlt_job *job, uint32_t worker)
 {
     mlt_job_worker *other = mlt_job_worker_at(job, worker);
-    mlt_job_worker_sleep sleep = mlt_job_sleep_of(other);
+    mlt_job_worker_state sleep = mlt_job_state_of(other);
     atomic_thread_fence(memory_order_acquire); // a worker that sleeps has no rank that runs,
     bool waits =
         atomic_load_explicit(&other->wakes_itself, memory_order_relaxed); // but one may sleep, too
@@ -139,7 +139,8 @@ static bool are_settled(const mlt_rank *me)
 static void settle(const mlt_rank *me)
 {
     if (!getopt_all.settled)
-        getopt_all.settled = mlt_take(me->worker->boot->job->workers, sizeof *getopt_all.settled);
+        getopt_all.settled =
+            mlt_xcalloc(me->worker->boot->job->workers, sizeof *getopt_all.settled);
     getopt_all.settled[me->worker->index] = true;
     give_turn(me->worker->index);
 }
@@ -244,7 +245,7 @@ static mlt_getopt *getopt_place_of(mlt_rank *me)
     mlt_rank_own *own = mlt_own_of(me);
     if (own->options)
         return own->options;
-    mlt_getopt *place = own->options = mlt_take(1, sizeof *own->options);
+    mlt_getopt *place = own->options = mlt_xcalloc(1, sizeof *own->options);
     place->optind = place->opterr = 1;
     place->parse = (mlt_parse){.optind = getopt_own_of(me, &optind, &place->optind),
                                .opterr = getopt_own_of(me, &opterr, &place->opterr),

@@ -170,7 +170,7 @@ static bool take_key(mlt_rank *me, pthread_key_t *key, void (*destructor)(void *
 {
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->keys) {
-        own->keys = mlt_take(1, sizeof *own->keys);
+        own->keys = mlt_xcalloc(1, sizeof *own->keys);
         own->keys->users = 1;
     }
     return add_key(own->keys, key, destructor);

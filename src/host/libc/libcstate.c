@@ -73,7 +73,7 @@ static struct mlt_libc_state *own_state(void)
         return NULL;
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->libc) {
-        own->libc = mlt_take(1, sizeof *own->libc);
+        own->libc = mlt_xcalloc(1, sizeof *own->libc);
         own->libc->random_array = (char *)own->libc->random_words;
         initstate_r(1, own->libc->random_array, sizeof own->libc->random_words, &own->libc->random);
     }
@@ -238,7 +238,7 @@ KEPT_VOID(hdestroy, (void), (), hdestroy_r(&own->table))
 static struct answers *answers_of(struct mlt_libc_state *own)
 {
     if (!own->answers)
-        own->answers = mlt_take(1, sizeof *own->answers);
+        own->answers = mlt_xcalloc(1, sizeof *own->answers);
     return own->answers;
 }
 
@@ -289,7 +289,7 @@ static struct hostent *own_host(struct answers *own, const char *name)
     int error = ERANGE;
     for (size_t room = ANSWER; error == ERANGE && room <= HOST_MOST; room *= 2) {
         if (room > own->host_room)
-            own->host_text = mlt_take_more(own->host_text, own->host_room = room, 1);
+            own->host_text = mlt_xrealloc(own->host_text, own->host_room = room, 1);
         error = gethostbyname_r(name, &own->host, own->host_text, own->host_room, &found, &h_errno);
     }
     return error ? NULL : found;

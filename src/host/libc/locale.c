@@ -131,7 +131,7 @@ static struct mlt_locale *intern(locale_t libc)
     if (l) {
         freelocale(libc);
     } else {
-        l = mlt_take(1, sizeof *l + strlen(name) + 1);
+        l = mlt_xcalloc(1, sizeof *l + strlen(name) + 1);
         l->libc = libc;
         l->conventions = conventions_of(libc);
         strcpy(l->name, name);

@@ -413,7 +413,7 @@ static void enlist(mlt_worker *w)
 {
     if (signals_here)
         return;
-    post *p = mlt_take(1, sizeof *p);
+    post *p = mlt_xcalloc(1, sizeof *p);
     *p = (post){.worker = w, .thread = gettid(), .idle = w->sched->idle};
     p->next = atomic_load_explicit(&signals_all.posts, memory_order_relaxed);
     signals_here = p;
@@ -448,8 +448,8 @@ static installed *entry_for(mlt_rank *me, int signal)
     if (e)
         return e;
     if (!own->signals)
-        own->signals = mlt_take(1, sizeof *own->signals);
-    e = mlt_take(1, sizeof *e);
+        own->signals = mlt_xcalloc(1, sizeof *own->signals);
+    e = mlt_xcalloc(1, sizeof *e);
     e->signal = signal;
     e->slot[0].sa_handler = SIG_DFL;
     e->next = atomic_load_explicit(&own->signals->first, memory_order_relaxed);

@@ -111,7 +111,7 @@ static mlt_input *input_of(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->input)
-        own->input = mlt_take(1, sizeof *own->input);
+        own->input = mlt_xcalloc(1, sizeof *own->input);
     return own->input;
 }
 

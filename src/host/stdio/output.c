@@ -84,7 +84,7 @@ static bool is_shared(int which)
 // Opens the rank's file. The path is not on the stack: a rank's may be small.
 static void open_file(mlt_rank *me, mlt_line *line, int which)
 {
-    char *path = mlt_take_more(NULL, 1, PATH_BYTES);
+    char *path = mlt_xrealloc(NULL, 1, PATH_BYTES);
     bool relative = job_folder && pattern_of(which)[0] != '/'; // to the job's directory
     int n = relative ? snprintf(path, PATH_BYTES, "%s/", job_folder) : 0;
     mlt_pattern_name(path + n, PATH_BYTES - (size_t)n, pattern_of(which), me->world);

@@ -26,7 +26,7 @@ static bool wide_put(FILE *stream, const wchar_t *text)
     size_t bytes = wcsrtombs(NULL, &at, 0, &state);
     if (bytes == (size_t)-1)
         return false;
-    char *narrow = mlt_take(bytes + 1, 1);
+    char *narrow = mlt_xcalloc(bytes + 1, 1);
     (void)wcsrtombs(narrow, &at, bytes + 1, &state);
     bool done = fwrite(narrow, 1, bytes, stream) == bytes;
     free(narrow);
@@ -41,7 +41,7 @@ static int put_list(FILE *stream, const wchar_t *format, va_list more)
     for (size_t room = FIRST; n < 0 && room <= WIDE_MOST; room *= 2) {
         va_list again;
         va_copy(again, more);
-        text = mlt_take_more(text, room, sizeof *text);
+        text = mlt_xrealloc(text, room, sizeof *text);
         n = vswprintf(text, room, format, again);
         va_end(again);
         if (n < 0 && errno == EILSEQ)

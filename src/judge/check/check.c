@@ -27,7 +27,7 @@ mlt_goal_finding *mlt_check_found(mlt_check *check, mlt_goal_fault fault, mlt_go
         return NULL;
     mlt_goal_finding *finding = MLT_ARRAY_ADD(verdict->findings, verdict->count, check->room);
     *finding = (mlt_goal_finding){.fault = fault, .place = {first, second}};
-    finding->text = mlt_take(1, 1);
+    finding->text = mlt_xcalloc(1, 1);
     return finding;
 }
 
@@ -148,7 +148,7 @@ mlt_goal_verdict *mlt_goal_check(const mlt_goal_program *program,
 {
     static const mlt_goal_check_options none;
     mlt_check check = {.program = program, .options = options ? options : &none};
-    check.verdict = mlt_take(1, sizeof *check.verdict);
+    check.verdict = mlt_xcalloc(1, sizeof *check.verdict);
     count_work(&check);
     run(&check);
     if (check.graph)

@@ -165,7 +165,7 @@ static bool place(mlt_check *check, uint32_t rank, const char *where, mlt_goal_s
     }
     if (plain)
         return true;
-    char *name = mlt_take(length + 1, 1);
+    char *name = mlt_xcalloc(length + 1, 1);
     memcpy(name, where, length);
     out->buf = mlt_goal_buffer_find(check->program, rank, name);
     if (out->buf == MLT_GOAL_NOWHERE)
@@ -417,10 +417,10 @@ bool mlt_claim_init(mlt_claim *claim, mlt_check *check)
     const mlt_goal_spec *is = check->options->is;
     *claim = (mlt_claim){.is = is, .ranks = check->program->ranks, .block = is->bytes};
     claim->element = is->element ? is->element : 1;
-    claim->in = mlt_take(claim->ranks, sizeof *claim->in);
-    claim->out = mlt_take(claim->ranks, sizeof *claim->out);
-    claim->leaf = mlt_take(claim->ranks, sizeof *claim->leaf);
-    claim->rank_of = mlt_take(claim->ranks, sizeof *claim->rank_of);
+    claim->in = mlt_xcalloc(claim->ranks, sizeof *claim->in);
+    claim->out = mlt_xcalloc(claim->ranks, sizeof *claim->out);
+    claim->leaf = mlt_xcalloc(claim->ranks, sizeof *claim->leaf);
+    claim->rank_of = mlt_xcalloc(claim->ranks, sizeof *claim->rank_of);
     number_leaves(claim);
     const char *fault = claim_fault(claim);
     bool fine = false;

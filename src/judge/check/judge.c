@@ -413,8 +413,8 @@ void mlt_judge(mlt_state *s)
     judge j = {.s = s, .in_order = true, .same = true};
     for (uint32_t r = 0; r < ranks; r++)
         mlt_value_junk(&s->values, r, s->claim->out[r].buf);
-    j.times = mlt_take(s->claim->leaves, 1);
-    j.known = mlt_take(s->values.count, 1);
+    j.times = mlt_xcalloc(s->claim->leaves, 1);
+    j.known = mlt_xcalloc(s->values.count, 1);
     for (uint32_t r = 0; r < ranks; r++)
         if (s->claim->out[r].size)
             judge_rank(&j, r);

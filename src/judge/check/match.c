@@ -142,7 +142,7 @@ bool mlt_check_cycles(mlt_check *check)
     const mlt_goal_program *program = check->program;
     bool acyclic = true;
     mlt_check_looked(check, MLT_FAULT_CYCLE);
-    check->graph = mlt_take(program->ranks, sizeof *check->graph);
+    check->graph = mlt_xcalloc(program->ranks, sizeof *check->graph);
     for (uint32_t r = 0; r < program->ranks; r++) {
         check->graph[r] = mlt_goal_graph_new(&program->rank[r]);
         if (check->graph[r]->order)
@@ -310,7 +310,7 @@ static void tell_wild_counts(mlt_check *check, uint32_t r, wild w)
 void mlt_check_match(mlt_check *check)
 {
     const mlt_goal_program *program = check->program;
-    wild *wilds = mlt_take(program->ranks, sizeof *wilds);
+    wild *wilds = mlt_xcalloc(program->ranks, sizeof *wilds);
     mlt_check_looked(check, MLT_FAULT_UNMATCHED);
     mlt_check_looked(check, MLT_FAULT_SIZE);
     mlt_check_looked(check, MLT_FAULT_WILDCARD);

@@ -31,15 +31,15 @@ static int by_message(const void *a, const void *b)
 // All ranks' sends, or receives; NULL: one has no meaning, which is found.
 static entry *entries(const mlt_claim *claim, mlt_check *check, bool sends, uint64_t *count)
 {
-    const mlt_goal_parts *parts = claim->is->parts;
+    const mlt_goal_messages *parts = claim->is->parts;
     uint64_t n = 0;
     for (uint32_t r = 0; r < claim->ranks; r++)
         n += sends ? parts[r].sends : parts[r].recvs;
-    entry *list = mlt_take(n, sizeof *list);
+    entry *list = mlt_xcalloc(n, sizeof *list);
     *count = n;
     n = 0;
     for (uint32_t r = 0; r < claim->ranks; r++) {
-        const mlt_goal_part *part = sends ? parts[r].send : parts[r].recv;
+        const mlt_goal_message *part = sends ? parts[r].send : parts[r].recv;
         uint64_t room = sends ? parts[r].in : parts[r].out;
         for (uint32_t i = 0; i < (sends ? parts[r].sends : parts[r].recvs); i++, part++) {
             const char *wrong = part->peer >= claim->ranks ? "has a rank that is not there"
@@ -120,14 +120,14 @@ bool mlt_claim_parts(mlt_claim *claim, mlt_check *check)
     entry *send = entries(claim, check, true, &sends);
     entry *recv = send ? entries(claim, check, false, &recvs) : NULL;
     bool fine = recv && same_messages(check, send, sends, recv, recvs);
-    claim->pieces_at = mlt_take((size_t)claim->ranks + 1, sizeof *claim->pieces_at);
-    claim->pieces = mlt_take(recvs, sizeof *claim->pieces);
+    claim->pieces_at = mlt_xcalloc((size_t)claim->ranks + 1, sizeof *claim->pieces_at);
+    claim->pieces = mlt_xcalloc(recvs, sizeof *claim->pieces);
     if (fine) {
         for (uint64_t i = 0; i < recvs; i++)
             claim->pieces_at[recv[i].to + 1] += recv[i].bytes != 0;
         for (uint32_t r = 0; r < claim->ranks; r++)
             claim->pieces_at[r + 1] += claim->pieces_at[r];
-        uint64_t *next = mlt_take(claim->ranks, sizeof *next);
+        uint64_t *next = mlt_xcalloc(claim->ranks, sizeof *next);
         for (uint64_t i = 0; i < recvs; i++)
             if (recv[i].bytes)
                 claim->pieces[claim->pieces_at[recv[i].to] + next[recv[i].to]++] =

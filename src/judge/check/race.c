@@ -227,7 +227,7 @@ static void check_rank(mlt_check *check, uint32_t rank)
 {
     sweep s = {.check = check, .rank = rank, .graph = check->graph[rank]};
     collect(&s);
-    s.active = mlt_take(s.count, sizeof *s.active);
+    s.active = mlt_xcalloc(s.count, sizeof *s.active);
     for (uint64_t begin = 0, end; begin < s.count; begin = end) {
         for (end = begin; end < s.count && s.touches[end].buf == s.touches[begin].buf;)
             end++;

@@ -166,12 +166,12 @@ static void state_init(mlt_state *s, mlt_check *check, const mlt_claim *claim)
     uint64_t actions = check->pairs->first[program->ranks];
     *s = (mlt_state){.check = check, .claim = claim};
     mlt_values_init(&s->values, mlt_claim_op(claim), claim->rank_of);
-    s->cells = mlt_take(program->ranks, sizeof *s->cells);
-    s->flying = mlt_take(actions, sizeof *s->flying);
-    s->used = mlt_take(actions, 1);
-    s->rank_of = mlt_take(actions, sizeof *s->rank_of);
+    s->cells = mlt_xcalloc(program->ranks, sizeof *s->cells);
+    s->flying = mlt_xcalloc(actions, sizeof *s->flying);
+    s->used = mlt_xcalloc(actions, 1);
+    s->rank_of = mlt_xcalloc(actions, sizeof *s->rank_of);
     for (uint32_t r = 0; r < program->ranks; r++) {
-        s->cells[r] = mlt_take((size_t)program->rank[r].buffers_count + 2, sizeof **s->cells);
+        s->cells[r] = mlt_xcalloc((size_t)program->rank[r].buffers_count + 2, sizeof **s->cells);
         for (uint64_t a = check->pairs->first[r]; a < check->pairs->first[r + 1]; a++)
             s->rank_of[a] = r;
         mlt_goal_span in = claim->in[r];
@@ -233,7 +233,7 @@ static void check_barrier(mlt_check *check)
 {
     uint32_t ranks = check->program->ranks, events = check->waits.count;
     uint64_t room = BARRIER_BYTES / 8 / (events ? events : 1), each = 64 * (room ? room : 1);
-    mlt_waits_unheard *all = mlt_take(ranks, sizeof *all);
+    mlt_waits_unheard *all = mlt_xcalloc(ranks, sizeof *all);
     for (uint64_t low = 0; low < ranks; low += each)
         mlt_waits_begun(&check->waits, check->pairs, ranks, (uint32_t)low,
                         (uint32_t)(low + each < ranks ? low + each : ranks), all);

@@ -380,8 +380,8 @@ static void test_reduce_to(void)
 // ---- lists of messages
 
 typedef struct lists {
-    mlt_goal_part send[2][3], recv[2][3];
-    mlt_goal_parts parts[2];
+    mlt_goal_message send[2][3], recv[2][3];
+    mlt_goal_messages parts[2];
 } lists;
 
 // Rank 0 sends 4 bytes to itself, and two messages to rank 1, which takes the later one first, by
@@ -394,8 +394,8 @@ static lists two_lists(void)
 
 static void link_lists(lists *l)
 {
-    l->parts[0] = (mlt_goal_parts){l->send[0], l->recv[0], 3, 2, 12, 12};
-    l->parts[1] = (mlt_goal_parts){l->send[1], l->recv[1], 1, 2, 0, 8};
+    l->parts[0] = (mlt_goal_messages){l->send[0], l->recv[0], 3, 2, 12, 12};
+    l->parts[1] = (mlt_goal_messages){l->send[1], l->recv[1], 1, 2, 0, 8};
 }
 
 static mlt_goal_program *exchanged(void)

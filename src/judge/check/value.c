@@ -216,7 +216,7 @@ uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t leav
     uint64_t count;
     uint32_t foreign = 0;
     uint32_t *parts = parts_of(values, value, &count);
-    uint8_t *often = mlt_take(count, 1);
+    uint8_t *often = mlt_xcalloc(count, 1);
     often[0] = 1;
     memset(times, 0, leaves);
     for (uint64_t i = 0; i < count; i++) {

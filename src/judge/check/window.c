@@ -175,7 +175,7 @@ static bool compile(codes *c, uint32_t r)
         return false;
     }
     uint32_t count = code->sched->actions;
-    code->act = mlt_take(count, sizeof *code->act);
+    code->act = mlt_xcalloc(count, sizeof *code->act);
     const mlt_act *act = mlt_goal_sched_first(code->sched);
     for (uint32_t i = 0; i < count; i++, act = mlt_act_next(act)) {
         code->act[i] = act;
@@ -205,8 +205,8 @@ void mlt_check_window(mlt_check *check)
 {
     uint32_t ranks = check->program->ranks;
     codes c = {.check = check};
-    c.code = mlt_take(ranks, sizeof *c.code);
-    c.place = mlt_take(check->pairs->first[ranks], sizeof *c.place);
+    c.code = mlt_xcalloc(ranks, sizeof *c.code);
+    c.place = mlt_xcalloc(check->pairs->first[ranks], sizeof *c.place);
     bool compiled = check->pairs->first[ranks] < UINT32_MAX / 8; // no-ops of segments among them
     if (!compiled) {
         mlt_check_tell(check, MLT_FAULT_INVALID, 0,

@@ -100,7 +100,7 @@ static mlt_grow_slot slot_of(const mlt_goal_action *a)
 static void add_item(find_reader *r, mlt_grow_item item, const mlt_grow_slot *slots)
 {
     mlt_grow_kind *kind = r->kind;
-    item.slots = mlt_take(item.count, sizeof *item.slots);
+    item.slots = mlt_xcalloc(item.count, sizeof *item.slots);
     memcpy(item.slots, slots, item.count * sizeof *slots);
     for (uint32_t k = 0; k < item.count; k++) { // times: the mean of all
         double sum = 0;
@@ -330,10 +330,10 @@ static bool read_kind(find_reader *r, mlt_grow_kind *kind)
 
 static mlt_grow *pattern_new(const mlt_grow_grid *grid, uint32_t low, uint32_t high)
 {
-    mlt_grow *pattern = mlt_take(1, sizeof *pattern);
+    mlt_grow *pattern = mlt_xcalloc(1, sizeof *pattern);
     *pattern = (mlt_grow){.grid = *grid, .goal = *grid, .low = low, .high = high};
     pattern->kinds_count = mlt_grow_kinds(grid, low, high);
-    pattern->kinds = mlt_take(pattern->kinds_count, sizeof *pattern->kinds);
+    pattern->kinds = mlt_xcalloc(pattern->kinds_count, sizeof *pattern->kinds);
     for (int round = 0; round < 2; round++)
         for (uint32_t r = 0; r < grid->ranks; r++) {
             mlt_grow_kind *kind = &pattern->kinds[mlt_grow_kind_of(grid, low, high, r)];
@@ -342,7 +342,7 @@ static mlt_grow *pattern_new(const mlt_grow_grid *grid, uint32_t low, uint32_t h
                 continue;
             }
             if (!kind->members)
-                kind->members = mlt_take(kind->room, sizeof *kind->members);
+                kind->members = mlt_xcalloc(kind->room, sizeof *kind->members);
             kind->members[kind->members_count++] = r;
         }
     for (uint32_t k = 0; k < pattern->kinds_count; k++)
@@ -398,7 +398,7 @@ static mlt_grow *try_grid(const mlt_goal_program *program, const mlt_grow_grid *
                           uint32_t high, bool early, find_reader *best)
 {
     find_reader r = {.program = program, .pattern = pattern_new(grid, low, high), .early = early};
-    r.at = mlt_take(program->ranks, sizeof *r.at);
+    r.at = mlt_xcalloc(program->ranks, sizeof *r.at);
     bool good = true;
     for (uint32_t k = 0; good && k < r.pattern->kinds_count; k++)
         good = read_kind(&r, &r.pattern->kinds[k]);

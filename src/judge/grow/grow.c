@@ -344,7 +344,7 @@ void mlt_grow_rank(const mlt_grow *pattern, uint32_t rank, mlt_goal_rank *to)
 {
     const mlt_grow_kind *kind =
         &pattern->kinds[mlt_grow_kind_of(&pattern->goal, pattern->low, pattern->high, rank)];
-    uint32_t *starts = mlt_take((size_t)kind->count + 1, sizeof *starts);
+    uint32_t *starts = mlt_xcalloc((size_t)kind->count + 1, sizeof *starts);
     mlt_grow_starts(kind, &pattern->goal, rank, starts);
     to->count = to->deps_count = 0;
     for (uint32_t i = 0; i < kind->count; i++) {

@@ -71,15 +71,15 @@ mlt_grow_targets mlt_grow_targets_of(const mlt_grow_rule *rule, const mlt_grow_k
 static void search_init(grow_wait_search *s)
 {
     const mlt_grow_kind *kind = s->kind;
-    s->deps = mlt_take(kind->members_count, sizeof *s->deps);
-    s->starts = mlt_take(kind->members_count, sizeof *s->starts);
+    s->deps = mlt_xcalloc(kind->members_count, sizeof *s->deps);
+    s->starts = mlt_xcalloc(kind->members_count, sizeof *s->starts);
     for (uint32_t m = 0; m < kind->members_count; m++) {
         const mlt_goal_rank *rank = &s->program->rank[kind->members[m]];
-        s->deps[m] = mlt_take((size_t)rank->deps_count + 1, sizeof **s->deps);
+        s->deps[m] = mlt_xcalloc((size_t)rank->deps_count + 1, sizeof **s->deps);
         for (uint32_t d = 0; d < rank->deps_count; d++)
             s->deps[m][d] = (uint64_t)rank->deps[d].action << 32 | rank->deps[d].on;
         qsort(s->deps[m], rank->deps_count, sizeof **s->deps, mlt_compare_ascending);
-        s->starts[m] = mlt_take((size_t)kind->count + 1, sizeof **s->starts);
+        s->starts[m] = mlt_xcalloc((size_t)kind->count + 1, sizeof **s->starts);
         mlt_grow_starts(kind, s->grid, kind->members[m], s->starts[m]);
     }
 }

@@ -472,7 +472,7 @@ mlt_status mlt_cluster_read(const char *name, const char *text, size_t length, m
 {
     cluster_reader r = {
         .name = name, .at = text, .end = text + length, .why = why, .why_size = why_size};
-    r.to = mlt_take(1, sizeof *r.to);
+    r.to = mlt_xcalloc(1, sizeof *r.to);
     *r.to = (mlt_cluster){.cores = 1,
                           .nics = 1,
                           .within = mlt_loggops_default,
@@ -523,7 +523,7 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
                         ": %u host%s with %u core%s",
                         ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
                         c->cores == 1 ? "" : "s");
-    uint32_t *on = mlt_take(c->hosts, sizeof *on); // ranks of a host so far
+    uint32_t *on = mlt_xcalloc(c->hosts, sizeof *on); // ranks of a host so far
     mlt_status status = MLT_OK;
     for (uint32_t r = 0; r < ranks && status == MLT_OK; r++) {
         uint32_t host = c->place == MLT_PLACE_BLOCK         ? r / c->cores
@@ -542,7 +542,8 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
 
 void mlt_cluster_nodes(const mlt_cluster *c, uint32_t ranks, const uint32_t *nic, uint32_t *node)
 {
-    uint32_t *on = mlt_take(c->hosts, sizeof *on), cores = c->processors ? c->processors : c->cores;
+    uint32_t *on = mlt_xcalloc(c->hosts, sizeof *on),
+             cores = c->processors ? c->processors : c->cores;
     for (uint32_t r = 0; r < ranks; r++) {
         uint32_t host = nic[r] / c->nics, core = on[host]++ % cores;
         node[r] = host * c->numa + (uint32_t)((uint64_t)core * c->numa / cores);

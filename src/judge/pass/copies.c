@@ -187,9 +187,9 @@ static uint32_t walk_rank(mlt_goal_program *program, uint32_t number, const bool
 {
     mlt_goal_rank *rank = &program->rank[number];
     copies_walk w = {.rank = rank, .flow = mlt_pass_flow_new(program, number), .kept = kept};
-    w.used = mlt_take(rank->count, sizeof *w.used);
-    w.gone = mlt_take(rank->count, sizeof *w.gone);
-    w.into = mlt_take(rank->count, sizeof *w.into);
+    w.used = mlt_xcalloc(rank->count, sizeof *w.used);
+    w.gone = mlt_xcalloc(rank->count, sizeof *w.gone);
+    w.into = mlt_xcalloc(rank->count, sizeof *w.into);
     for (uint32_t a = 0; a < rank->count; a++)
         w.into[a] = a;
     for (uint32_t i = 0; i < rank->count && !w.flow->unclear; i++) {

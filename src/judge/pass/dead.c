@@ -119,7 +119,7 @@ static uint64_t remove_dead(mlt_goal_program *program, const dead_search *s)
     uint64_t removed = 0;
     for (uint32_t r = 0; r < program->ranks; r++) {
         mlt_goal_rank *rank = &program->rank[r];
-        bool *gone = mlt_take(rank->count, sizeof *gone), any = false;
+        bool *gone = mlt_xcalloc(rank->count, sizeof *gone), any = false;
         for (uint32_t a = 0; a < rank->count; a++) {
             gone[a] = !s->live[s->first[r] + a] || copies_itself(&rank->actions[a]);
             any |= gone[a];
@@ -155,12 +155,12 @@ mlt_status mlt_pass_dead(mlt_goal_program *program, const mlt_goal_pairs *pairs,
 {
     dead_search s = {.program = program, .pairs = pairs};
     s.flow = mlt_pass_flows_new(program);
-    s.first = mlt_take((size_t)program->ranks + 1, sizeof *s.first);
+    s.first = mlt_xcalloc((size_t)program->ranks + 1, sizeof *s.first);
     for (uint32_t r = 0; r < program->ranks; r++)
         s.first[r + 1] = s.first[r] + program->rank[r].count;
     uint64_t all = s.first[program->ranks];
-    s.live = mlt_take(all, sizeof *s.live);
-    s.stack = mlt_take(all, sizeof *s.stack);
+    s.live = mlt_xcalloc(all, sizeof *s.live);
+    s.stack = mlt_xcalloc(all, sizeof *s.stack);
     find_live(&s, options->keep, !order_is_local(&s));
     if (any_message_dead(&s) && mlt_pass_is_barrier(program) != MLT_PASS_NO) {
         mlt_goal_program *trial = mlt_goal_program_copy(program);

@@ -92,8 +92,8 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone)
 {
     mlt_goal_graph *graph = mlt_goal_graph_new(rank);
     uint32_t n = rank->count;
-    bool *passes = mlt_take(n, sizeof *passes);
-    row *rows = mlt_take(n, sizeof *rows), deps = {0}, actions = {0};
+    bool *passes = mlt_xcalloc(n, sizeof *passes);
+    row *rows = mlt_xcalloc(n, sizeof *rows), deps = {0}, actions = {0};
     for (uint32_t i = 0; i < n; i++) {
         uint32_t a = graph->order[i];
         rows[a] = resolve(graph, a, passes, rows);
@@ -110,8 +110,8 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone)
             row_add(&deps, rows[a].on[k]);
         }
     }
-    uint32_t *to = mlt_take(n, sizeof *to), removed = compact(rank, passes, to);
-    rank->deps = mlt_take_more(rank->deps, deps.count, sizeof *rank->deps);
+    uint32_t *to = mlt_xcalloc(n, sizeof *to), removed = compact(rank, passes, to);
+    rank->deps = mlt_xrealloc(rank->deps, deps.count, sizeof *rank->deps);
     rank->deps_count = rank->deps_room = deps.count;
     for (uint32_t d = 0; d < deps.count; d++)
         rank->deps[d] = (mlt_goal_dep){to[actions.on[d]], to[mlt_goal_plain(deps.on[d])] |
@@ -131,8 +131,8 @@ uint32_t mlt_pass_remove(mlt_goal_rank *rank, const bool *gone)
 void mlt_pass_merge(mlt_goal_rank *rank, const uint32_t *into)
 {
     uint32_t n = rank->count, kept = 0;
-    bool *gone = mlt_take(n, sizeof *gone);
-    uint32_t *to = mlt_take(n, sizeof *to);
+    bool *gone = mlt_xcalloc(n, sizeof *gone);
+    uint32_t *to = mlt_xcalloc(n, sizeof *to);
     for (uint32_t a = 0; a < n; a++)
         gone[a] = into[a] != a;
     for (uint32_t d = 0; d < rank->deps_count; d++) {

@@ -30,7 +30,7 @@ static int flow_compare(const void *pa, const void *pb)
 // belong to no span: they are never touched.
 static void cells_make(mlt_pass_flow *flow, const mlt_goal_rank *rank)
 {
-    point *points = mlt_take(4 * (size_t)rank->count, sizeof *points);
+    point *points = mlt_xcalloc(4 * (size_t)rank->count, sizeof *points);
     size_t count = 0, kept = 0;
     mlt_goal_access access[2];
     for (uint32_t a = 0; a < rank->count; a++)
@@ -43,7 +43,7 @@ static void cells_make(mlt_pass_flow *flow, const mlt_goal_rank *rank)
     for (size_t i = 0; i < count; i++)
         if (!kept || flow_compare(&points[kept - 1], &points[i]) != 0)
             points[kept++] = points[i];
-    flow->cells = mlt_take(kept, sizeof *flow->cells);
+    flow->cells = mlt_xcalloc(kept, sizeof *flow->cells);
     for (size_t i = 0; i + 1 < kept; i++)
         if (points[i].buf == points[i + 1].buf)
             flow->cells[flow->cells_count++] =
@@ -144,7 +144,7 @@ static void in_order(void *user, uint32_t first, uint32_t second)
 mlt_pass_flow *mlt_pass_flow_new(const mlt_goal_program *program, uint32_t rank_number)
 {
     const mlt_goal_rank *rank = &program->rank[rank_number];
-    mlt_pass_flow *flow = mlt_take(1, sizeof *flow);
+    mlt_pass_flow *flow = mlt_xcalloc(1, sizeof *flow);
     flow->graph = mlt_goal_graph_new(rank);
     if (!flow->graph->order) {
         flow->unclear = true;
@@ -157,11 +157,11 @@ mlt_pass_flow *mlt_pass_flow_new(const mlt_goal_program *program, uint32_t rank_
         flow->unclear = true;
     if (flow->unclear)
         return flow;
-    flow->values = mlt_take(all, sizeof *flow->values);
-    flow->reads = mlt_take(all, sizeof *flow->reads);
-    flow->value_at = mlt_take((size_t)rank->count + 1, sizeof *flow->value_at);
-    flow->read_at = mlt_take((size_t)rank->count + 1, sizeof *flow->read_at);
-    flow->last = mlt_take(flow->cells_count, sizeof *flow->last);
+    flow->values = mlt_xcalloc(all, sizeof *flow->values);
+    flow->reads = mlt_xcalloc(all, sizeof *flow->reads);
+    flow->value_at = mlt_xcalloc((size_t)rank->count + 1, sizeof *flow->value_at);
+    flow->read_at = mlt_xcalloc((size_t)rank->count + 1, sizeof *flow->read_at);
+    flow->last = mlt_xcalloc(flow->cells_count, sizeof *flow->last);
     for (uint32_t c = 0; c < flow->cells_count; c++) {
         flow->values[c] = (mlt_pass_value){MLT_GOAL_NONE, c, 0, MLT_GOAL_NONE};
         flow->last[c] = c;
@@ -190,7 +190,7 @@ void mlt_pass_flow_free(mlt_pass_flow *flow)
 
 mlt_pass_flow **mlt_pass_flows_new(const mlt_goal_program *program)
 {
-    mlt_pass_flow **flows = mlt_take(program->ranks, sizeof *flows);
+    mlt_pass_flow **flows = mlt_xcalloc(program->ranks, sizeof *flows);
     for (uint32_t r = 0; r < program->ranks; r++) {
         flows[r] = mlt_pass_flow_new(program, r);
         mlt_goal_reach_free(flows[r]->reach);
@@ -239,7 +239,7 @@ static bool named(const char *keep, const char *name)
 bool *mlt_pass_kept(const mlt_goal_program *program, uint32_t rank, const char *keep)
 {
     const mlt_goal_rank *r = &program->rank[rank];
-    bool *kept = mlt_take((size_t)r->buffers_count + 1, sizeof *kept);
+    bool *kept = mlt_xcalloc((size_t)r->buffers_count + 1, sizeof *kept);
     kept[0] = !keep || named(keep, "memory");
     for (uint32_t b = 0; b < r->buffers_count; b++)
         kept[b + 1] = !keep || named(keep, mlt_goal_name_text(program, r->buffers[b].name));

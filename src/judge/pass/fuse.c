@@ -69,7 +69,7 @@ static uint32_t fuse_rank(mlt_goal_program *program, uint32_t number)
 {
     mlt_goal_rank *rank = &program->rank[number];
     mlt_pass_flow *flow = mlt_pass_flow_new(program, number);
-    uint32_t *into = mlt_take(rank->count, sizeof *into), fused = 0;
+    uint32_t *into = mlt_xcalloc(rank->count, sizeof *into), fused = 0;
     for (uint32_t a = 0; a < rank->count; a++)
         into[a] = a;
     for (uint32_t a = 0; a < rank->count && !flow->unclear; a++) {

@@ -48,8 +48,8 @@ static double message_price(const mlt_loggops *m, const mlt_goal_action *recv)
 static double *time_left(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
                          const mlt_waits *events, const mlt_loggops *machine)
 {
-    double *left = mlt_take(events->count, sizeof *left); // of every event
-    uint32_t *rank_of = mlt_take(events->count / 2, sizeof *rank_of);
+    double *left = mlt_xcalloc(events->count, sizeof *left); // of every event
+    uint32_t *rank_of = mlt_xcalloc(events->count / 2, sizeof *rank_of);
     for (uint32_t r = 0; r < program->ranks; r++)
         for (uint64_t a = pairs->first[r]; a < pairs->first[r + 1]; a++)
             rank_of[a] = r;

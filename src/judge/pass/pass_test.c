@@ -938,7 +938,7 @@ static uint64_t time_of(const mlt_goal_program *program)
     mlt_sim_options options = {.machine = mlt_loggops_default};
     mlt_sim_result *result;
     char why[400];
-    CHECK(mlt_goal_simulate(program, &options, &result, why, sizeof why) == MLT_OK);
+    CHECK(mlt_sim_simulate(program, &options, &result, why, sizeof why) == MLT_OK);
     uint64_t time = result->total_ps;
     mlt_sim_result_free(result);
     return time;

@@ -126,7 +126,7 @@ static void cut_operations(cutter *c, uint32_t r)
     if (c->flow[r]->unclear)
         return;
     touching t = {c, &c->program->rank[r], c->pieces + c->pairs->first[r],
-                  mlt_take(n, sizeof *t.parent), mlt_take(n, sizeof *t.cut)};
+                  mlt_xcalloc(n, sizeof *t.parent), mlt_xcalloc(n, sizeof *t.cut)};
     for (uint32_t a = 0; a < n; a++)
         t.parent[a] = a;
     mlt_pass_flow_conflicts(c->flow[r], join, &t);
@@ -325,7 +325,7 @@ static bool build_rank(const cutter *c, mlt_goal_program *to, uint32_t r)
     const uint32_t *pieces = c->pieces + c->pairs->first[r];
     if (!any_cut(pieces, old->count))
         return true;
-    builder b = {c, old, pieces, mlt_take(old->count, sizeof *b.at), to, r, true};
+    builder b = {c, old, pieces, mlt_xcalloc(old->count, sizeof *b.at), to, r, true};
     to->rank[r].count = to->rank[r].deps_count = 0;
     add_actions(&b);
     for (uint32_t d = 0; d < old->deps_count; d++) {
@@ -403,7 +403,7 @@ mlt_status mlt_pass_segment(mlt_goal_program *program, const mlt_goal_pairs *pai
     cutter c = {.program = program, .pairs = pairs};
     uint64_t unit = unit_of(program), actions = pairs->first[program->ranks];
     c.piece = options->segment < unit ? unit : options->segment - options->segment % unit;
-    c.pieces = mlt_take(actions, sizeof *c.pieces);
+    c.pieces = mlt_xcalloc(actions, sizeof *c.pieces);
     for (uint64_t n = 0; n < actions; n++)
         c.pieces[n] = 1;
     c.flow = mlt_pass_flows_new(program);

@@ -37,7 +37,7 @@ static int compare_ready(const void *pa, const void *pb)
 mlt_pass_group *mlt_pass_groups_new(const mlt_goal_rank *rank, uint32_t *out)
 {
     mlt_goal_graph *graph = mlt_goal_graph_new(rank);
-    sends_ready *all = mlt_take(rank->count, sizeof *all);
+    sends_ready *all = mlt_xcalloc(rank->count, sizeof *all);
     uint32_t count = 0, groups_count = 0;
     for (uint32_t a = 0; a < rank->count; a++) {
         const mlt_goal_action *action = &rank->actions[a];
@@ -48,8 +48,8 @@ mlt_pass_group *mlt_pass_groups_new(const mlt_goal_rank *rank, uint32_t *out)
         all[count++] = (sends_ready){graph, a, (uint16_t)(action->cpu << 8 | action->nic)};
     }
     qsort(all, count, sizeof *all, compare_ready);
-    mlt_pass_group *groups = mlt_take((size_t)count / 2 + 1, sizeof *groups);
-    uint32_t *sends = mlt_take(count, sizeof *sends);
+    mlt_pass_group *groups = mlt_xcalloc((size_t)count / 2 + 1, sizeof *groups);
+    uint32_t *sends = mlt_xcalloc(count, sizeof *sends);
     for (uint32_t i = 0; i < count; i++)
         sends[i] = all[i].send;
     for (uint32_t i = 0, end; i < count; i = end) {
@@ -90,7 +90,7 @@ static int compare_keyed(const void *pa, const void *pb)
 static uint32_t order_group(mlt_goal_program *program, uint32_t rank, const mlt_pass_group *group,
                             const double *key)
 {
-    keyed *sorted = mlt_take(group->count, sizeof *sorted);
+    keyed *sorted = mlt_xcalloc(group->count, sizeof *sorted);
     bool moved = false;
     for (uint32_t i = 0; i < group->count; i++)
         sorted[i] = (keyed){key[group->sends[i]], group->sends[i]};
@@ -120,7 +120,7 @@ static uint64_t time_of(const mlt_goal_program *program, const mlt_loggops *mach
     mlt_sim_options options = {.machine = *machine};
     mlt_sim_result *result;
     char why[400];
-    if (mlt_goal_simulate(program, &options, &result, why, sizeof why) != MLT_OK)
+    if (mlt_sim_simulate(program, &options, &result, why, sizeof why) != MLT_OK)
         return 0;
     uint64_t time = result->total_ps;
     mlt_sim_result_free(result);

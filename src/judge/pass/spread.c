@@ -143,7 +143,7 @@ static int by_level(const void *pa, const void *pb)
 // depth[n]: messages on the longest way to the start of action n.
 static uint32_t *depths(const mlt_waits *events)
 {
-    uint32_t *at = mlt_take(events->count, sizeof *at);
+    uint32_t *at = mlt_xcalloc(events->count, sizeof *at);
     for (uint64_t i = 0; i < events->count; i++) {
         uint64_t e = events->order[i];
         for (uint64_t k = events->at[e]; k < events->at[e + 1]; k++) {
@@ -164,7 +164,7 @@ static bool level_edges(const plan *p, const spread_placed *sends, uint32_t coun
                         uint32_t *vertex, colouring *c)
 {
     uint32_t ranks = p->program->ranks, most_in = 0, r = 0;
-    c->edges = mlt_take(count, sizeof *c->edges);
+    c->edges = mlt_xcalloc(count, sizeof *c->edges);
     c->count = count;
     for (uint32_t i = 0; i < count; i++) { // sorted by number, so by rank
         uint64_t number = sends[i].number;
@@ -190,15 +190,15 @@ static bool level_edges(const plan *p, const spread_placed *sends, uint32_t coun
 static void colour_levels(plan *p, const spread_placed *sends, uint64_t count)
 {
     size_t vertices = 2 * (size_t)p->program->ranks;
-    uint32_t *degree = mlt_take(vertices, sizeof *degree);
-    uint32_t *vertex = mlt_take(vertices, sizeof *vertex);
+    uint32_t *degree = mlt_xcalloc(vertices, sizeof *degree);
+    uint32_t *vertex = mlt_xcalloc(vertices, sizeof *vertex);
     for (uint64_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && sends[end].level == sends[i].level;)
             end++;
         colouring c = {0};
         if (level_edges(p, sends + i, (uint32_t)(end - i), degree, vertex, &c)) {
-            c.at = mlt_take((size_t)c.vertices * c.colours, sizeof *c.at);
-            c.free = mlt_take(c.vertices, sizeof *c.free);
+            c.at = mlt_xcalloc((size_t)c.vertices * c.colours, sizeof *c.at);
+            c.free = mlt_xcalloc(c.vertices, sizeof *c.free);
             colour(&c, p->program->ranks);
             bool help = helps(&c);
             for (uint32_t e = 0; e < c.count && help; e++)
@@ -216,10 +216,10 @@ static void plan_make(plan *p, const mlt_waits *events)
 {
     uint64_t all = events->count / 2, sends_count = 0;
     uint32_t *depth = depths(events);
-    spread_placed *sends = mlt_take(all, sizeof *sends);
-    p->group = mlt_take(all, sizeof *p->group);
-    p->round = mlt_take(all, sizeof *p->round);
-    p->colour = mlt_take(all, sizeof *p->colour);
+    spread_placed *sends = mlt_xcalloc(all, sizeof *sends);
+    p->group = mlt_xcalloc(all, sizeof *p->group);
+    p->round = mlt_xcalloc(all, sizeof *p->round);
+    p->colour = mlt_xcalloc(all, sizeof *p->colour);
     for (uint32_t r = 0; r < p->program->ranks; r++) {
         const mlt_goal_rank *rank = &p->program->rank[r];
         uint64_t first = p->pairs->first[r];
@@ -250,7 +250,7 @@ static double *rounds(const mlt_goal_program *program, const mlt_goal_pairs *pai
 {
     plan p = {.program = program, .pairs = pairs};
     plan_make(&p, events);
-    double *key = mlt_take(events->count / 2, sizeof *key);
+    double *key = mlt_xcalloc(events->count / 2, sizeof *key);
     for (uint64_t number = 0; number < events->count / 2; number++)
         key[number] = -(double)p.colour[number];
     free(p.group);

@@ -37,7 +37,7 @@ mlt_pass_answer mlt_pass_is_barrier(const mlt_goal_program *program)
         return MLT_PASS_UNKNOWN;
     mlt_goal_pairs *pairs = mlt_goal_pairs_new(program);
     mlt_waits events;
-    mlt_waits_unheard *unheard = mlt_take(program->ranks, sizeof *unheard);
+    mlt_waits_unheard *unheard = mlt_xcalloc(program->ranks, sizeof *unheard);
     bool ends = mlt_waits_of(&events, program, pairs, false, NULL);
     bool too_long = (uint64_t)events.count * ((program->ranks + 63) / 64) > BARRIER_VISITS;
     mlt_pass_answer barrier = ends ? MLT_PASS_YES : MLT_PASS_UNKNOWN;

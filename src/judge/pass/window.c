@@ -63,9 +63,9 @@ static uint32_t *common_order(const mlt_goal_program *program, const mlt_goal_pa
     uint64_t count = pairs->first[program->ranks];
     mlt_waits waits;
     mlt_waits_init(&waits, (uint32_t)count, pass_window_edges, &s);
-    uint32_t *of = NULL, *place = mlt_take(count, sizeof *place);
+    uint32_t *of = NULL, *place = mlt_xcalloc(count, sizeof *place);
     if (mlt_waits_sort(&waits, NULL)) {
-        of = mlt_take(count, sizeof *of);
+        of = mlt_xcalloc(count, sizeof *of);
         for (uint32_t i = 0; i < count; i++)
             place[waits.order[i]] = i;
         for (uint32_t r = 0; r < program->ranks; r++)
@@ -114,15 +114,15 @@ static uint32_t cut_rank(mlt_goal_program *program, uint32_t number, const uint3
     uint32_t n = rank->count, kept = 0;
     if (n <= window)
         return 0;
-    pass_window_placed *sorted = mlt_take(n, sizeof *sorted);
-    uint32_t *segment = mlt_take(n, sizeof *segment);
+    pass_window_placed *sorted = mlt_xcalloc(n, sizeof *sorted);
+    uint32_t *segment = mlt_xcalloc(n, sizeof *segment);
     for (uint32_t a = 0; a < n; a++)
         sorted[a] = (pass_window_placed){place[a], a};
     qsort(sorted, n, sizeof *sorted, pass_window_by_place);
     uint32_t nops = segments(sorted, n, window, segment) - 1;
     // Dependencies within segments stay. Only those need the no-ops that have nobody there before
     // them, or nobody who waits for their end.
-    bool *waits = mlt_take(n, sizeof *waits), *ends = mlt_take(n, sizeof *ends);
+    bool *waits = mlt_xcalloc(n, sizeof *waits), *ends = mlt_xcalloc(n, sizeof *ends);
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         mlt_goal_dep dep = rank->deps[d];
         if (segment[dep.action] != segment[mlt_goal_plain(dep.on)])

@@ -92,7 +92,7 @@ static void sort_dependents(const mlt_sim_action *actions, uint32_t *list, uint3
     uint64_t few[32], *keys = few, before = 0;
     bool sorted = true;
     if (count > 32)
-        keys = mlt_take(count, sizeof *keys);
+        keys = mlt_xcalloc(count, sizeof *keys);
     for (uint32_t i = 0; i < count; i++) {
         keys[i] = key_of(actions, list[i]);
         sorted &= keys[i] >= before;
@@ -169,10 +169,10 @@ static uint32_t lane_new(mlt_sim *sim, uint32_t rank, uint16_t key)
 {
     if (sim->lanes_count == sim->lanes_room) {
         uint32_t room = sim->lanes_room = 2 * sim->lanes_room + 16;
-        sim->lanes = mlt_take_more(sim->lanes, room, sizeof *sim->lanes);
-        sim->lane_rank = mlt_take_more(sim->lane_rank, room, sizeof *sim->lane_rank);
-        sim->lane_next = mlt_take_more(sim->lane_next, room, sizeof *sim->lane_next);
-        sim->lane_key = mlt_take_more(sim->lane_key, room, sizeof *sim->lane_key);
+        sim->lanes = mlt_xrealloc(sim->lanes, room, sizeof *sim->lanes);
+        sim->lane_rank = mlt_xrealloc(sim->lane_rank, room, sizeof *sim->lane_rank);
+        sim->lane_next = mlt_xrealloc(sim->lane_next, room, sizeof *sim->lane_next);
+        sim->lane_key = mlt_xrealloc(sim->lane_key, room, sizeof *sim->lane_key);
     }
     uint32_t lane = sim->lanes_count++;
     sim->lane_rank[lane] = rank;
@@ -215,7 +215,7 @@ static void make_lanes(mlt_sim *sim, const census *found)
             sim->lanes[r] = (mlt_sim_lane){.cpu = r, .nic = r};
         return;
     }
-    sim->rank_lane = mlt_take(ranks, sizeof *sim->rank_lane);
+    sim->rank_lane = mlt_xcalloc(ranks, sizeof *sim->rank_lane);
     memset(sim->rank_lane, 0xff, ranks * sizeof *sim->rank_lane);
     for (uint32_t r = 0; r < ranks; r++) {
         const mlt_goal_action *from = sim->program->rank[r].actions;
@@ -242,7 +242,7 @@ static void aim_messages(mlt_sim *sim)
                                       : (uint32_t)from->peer;
         }
     }
-    sim->lists = mlt_take(ranks, sizeof *sim->lists);
+    sim->lists = mlt_xcalloc(ranks, sizeof *sim->lists);
     memset(sim->lists, 0xff, ranks * sizeof *sim->lists);
 }
 
@@ -312,7 +312,7 @@ static uint32_t merge_ends(mlt_sim *sim, const ends *sends, const ends *recvs)
 static void sends_by_receiver(const mlt_sim *sim, uint32_t **at, uint32_t **order)
 {
     uint32_t ranks = sim->program->ranks, sends = 0;
-    uint32_t *to = mlt_take((size_t)ranks + 2, sizeof *to);
+    uint32_t *to = mlt_xcalloc((size_t)ranks + 2, sizeof *to);
     for (uint32_t a = 0; a < sim->count; a++)
         if ((sim->actions[a].bits & MLT_SIM_KIND) == MLT_SIM_SEND) {
             to[sim->actions[a].partner + 2]++;
@@ -320,7 +320,7 @@ static void sends_by_receiver(const mlt_sim *sim, uint32_t **at, uint32_t **orde
         }
     for (uint32_t r = 1; r < ranks; r++)
         to[r + 1] += to[r];
-    *order = mlt_take(sends, sizeof **order);
+    *order = mlt_xcalloc(sends, sizeof **order);
     for (uint32_t a = 0; a < sim->count; a++)
         if ((sim->actions[a].bits & MLT_SIM_KIND) == MLT_SIM_SEND)
             (*order)[to[sim->actions[a].partner + 1]++] = a;
@@ -380,7 +380,7 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
     const mlt_goal_program *program = sim->program;
     uint64_t count = 0, deps = 0;
     uint32_t most = sim->travel ? MLT_SIM_MOST_ACTIONS / 2 : MLT_SIM_MOST_ACTIONS;
-    sim->first = mlt_take((size_t)program->ranks + 1, sizeof *sim->first);
+    sim->first = mlt_xcalloc((size_t)program->ranks + 1, sizeof *sim->first);
     for (uint32_t r = 0; r < program->ranks; r++) {
         sim->first[r] = (uint32_t)count;
         count += program->rank[r].count;
@@ -400,10 +400,10 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
 static void make_room(mlt_sim *sim, const mlt_sim_options *options, const census *found)
 {
     if (found->sync)
-        sim->sync_end = mlt_take(sim->count, sizeof *sim->sync_end);
+        sim->sync_end = mlt_xcalloc(sim->count, sizeof *sim->sync_end);
     if (options->keep_path) {
-        sim->nodes = mlt_take(2 * (size_t)sim->count, sizeof *sim->nodes);
-        sim->holders = mlt_take(sim->lanes_count, sizeof *sim->holders);
+        sim->nodes = mlt_xcalloc(2 * (size_t)sim->count, sizeof *sim->nodes);
+        sim->holders = mlt_xcalloc(sim->lanes_count, sizeof *sim->holders);
     }
     for (uint32_t l = 0; l < sim->lanes_count; l++)
         for (int w = 0; w < MLT_SIM_WAITS; w++)
@@ -418,7 +418,7 @@ mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why
     if (status != MLT_OK)
         return status;
     sim->actions = take_lines((size_t)sim->count + 1, sizeof *sim->actions);
-    sim->next = mlt_take(edges, sizeof *sim->next);
+    sim->next = mlt_xcalloc(edges, sizeof *sim->next);
     fill(sim, options->cluster ? options->cluster->between.S : options->machine.S, &found);
     if (found.bad_rank != MLT_SIM_NONE)
         return refuse(sim, found.bad_rank, why, why_size);

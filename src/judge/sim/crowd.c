@@ -18,14 +18,14 @@ void mlt_sim_crowd_begin(mlt_sim *sim, const mlt_cluster *cluster)
 {
     if (!cluster->processors)
         return;
-    mlt_sim_crowd *crowd = sim->crowd = mlt_take(1, sizeof *crowd);
+    mlt_sim_crowd *crowd = sim->crowd = mlt_xcalloc(1, sizeof *crowd);
     crowd->each = cluster->processors;
     crowd->change = mlt_sim_price(cluster->change * 1000);
     crowd->wake = mlt_sim_price(cluster->wake * 1000);
-    crowd->all = mlt_take((size_t)cluster->hosts * crowd->each, sizeof *crowd->all);
-    crowd->at = mlt_take(sim->lanes_count, sizeof *crowd->at);
-    crowd->since = mlt_take(sim->lanes_count, sizeof *crowd->since);
-    crowd->ranks = mlt_take(cluster->hosts, sizeof *crowd->ranks);
+    crowd->all = mlt_xcalloc((size_t)cluster->hosts * crowd->each, sizeof *crowd->all);
+    crowd->at = mlt_xcalloc(sim->lanes_count, sizeof *crowd->at);
+    crowd->since = mlt_xcalloc(sim->lanes_count, sizeof *crowd->since);
+    crowd->ranks = mlt_xcalloc(cluster->hosts, sizeof *crowd->ranks);
     for (size_t p = 0; p < (size_t)cluster->hosts * crowd->each; p++)
         crowd->all[p].owner = MLT_SIM_NONE;
     for (uint32_t l = 0; l < sim->lanes_count; l++) {
@@ -103,7 +103,7 @@ uint64_t mlt_sim_enter(mlt_sim *sim, uint32_t home, uint64_t now, mlt_sim_node *
     }
     if (node && node->time < now && p->free + 1 == now) {
         node->cause = p->last;
-        node->cause.why = MLT_SIM_PROCESSOR;
+        node->cause.why = MLT_SIM_SHARED_CORE;
     }
     if (node)
         node->time = begin;

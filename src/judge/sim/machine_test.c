@@ -24,7 +24,7 @@ static mlt_sim_result *run(const mlt_goal_program *p, const mlt_cluster *cluster
     mlt_sim_options options = {.cluster = cluster, .keep_times = true, .keep_path = true};
     mlt_sim_result *result;
     char why[1024];
-    if (mlt_goal_simulate(p, &options, &result, why, sizeof why) != MLT_OK) {
+    if (mlt_sim_simulate(p, &options, &result, why, sizeof why) != MLT_OK) {
         fprintf(stderr, "%s\n", why);
         CHECK(!"the simulation failed");
     }
@@ -142,8 +142,8 @@ static void check_shared_by_hand(void)
     CHECK(r->rank_end_ps[0] == 60000 && r->rank_end_ps[2] == 167001 &&
           r->rank_end_ps[1] == 167001 + 17001);
     CHECK(r->path_count == 4 && r->path[0].place.rank == 0 && r->path[1].place.rank == 0);
-    CHECK(r->path[2].place.rank == 2 && r->path[2].cause == MLT_SIM_PROCESSOR);
-    CHECK(r->path[3].place.rank == 1 && r->path[3].cause == MLT_SIM_PROCESSOR);
+    CHECK(r->path[2].place.rank == 2 && r->path[2].cause == MLT_SIM_SHARED_CORE);
+    CHECK(r->path[3].place.rank == 1 && r->path[3].cause == MLT_SIM_SHARED_CORE);
     mlt_sim_result_free(r);
     c->processors = 3; // each its own: the message comes at 160
     r = run(p, c);
@@ -226,7 +226,7 @@ static uint64_t total_of(const mlt_goal_program *p, const mlt_cluster *c, uint64
     mlt_sim_options options = {.cluster = c, .seed = seed};
     mlt_sim_result *result;
     char why[512];
-    CHECK(mlt_goal_simulate(p, &options, &result, why, sizeof why) == MLT_OK);
+    CHECK(mlt_sim_simulate(p, &options, &result, why, sizeof why) == MLT_OK);
     uint64_t total = result->total_ps;
     mlt_sim_result_free(result);
     return total;
@@ -262,7 +262,7 @@ static void check_refused(void)
     mlt_sim_options options = {.cluster = c};
     mlt_sim_result *result;
     char why[512];
-    CHECK(mlt_goal_simulate(p, &options, &result, why, sizeof why) == MLT_ERR_INVALID && !result);
+    CHECK(mlt_sim_simulate(p, &options, &result, why, sizeof why) == MLT_ERR_INVALID && !result);
     check_same_text("too many ranks", why,
                     "the program has 3 ranks, but the machine has room for 2: 2 hosts with 1 core");
     mlt_goal_program_free(p);
@@ -626,7 +626,7 @@ static void check_sharing(void)
         for (uint64_t i = 1; i < r->path_count; i++) {
             const mlt_sim_step *step = &r->path[i], *before = step - 1;
             CHECK(step->start_ps >= before->start_ps);
-            if (step->cause == MLT_SIM_PROCESSOR)
+            if (step->cause == MLT_SIM_SHARED_CORE)
                 CHECK(step->start_ps >= before->end_ps + 40001 &&
                       step->start_ps <= before->end_ps + (now_seed % 2 ? 100001 : 40001));
         }

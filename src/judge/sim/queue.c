@@ -19,7 +19,7 @@ void mlt_sim_queue_fini(mlt_sim_queue *queue)
 void mlt_sim_bucket_grow(mlt_sim_bucket *bucket)
 {
     bucket->room = bucket->room ? 2 * bucket->room : 64;
-    bucket->events = mlt_take_more(bucket->events, bucket->room, sizeof *bucket->events);
+    bucket->events = mlt_xrealloc(bucket->events, bucket->room, sizeof *bucket->events);
 }
 
 // ---- events that are put back to now: a heap of seq << 32 | what
@@ -76,7 +76,7 @@ static void sort_first(mlt_sim_queue *queue)
         return;
     if (queue->scratch_room < first->room) {
         queue->scratch_room = first->room;
-        queue->scratch = mlt_take_more(queue->scratch, queue->scratch_room, sizeof *queue->scratch);
+        queue->scratch = mlt_xrealloc(queue->scratch, queue->scratch_room, sizeof *queue->scratch);
     }
     size_t runs;
     do {

@@ -458,7 +458,7 @@ static bool compare(const mlt_goal_program *p, const mlt_loggops *machine)
     mlt_sim_options options = {.machine = *machine, .keep_times = true, .keep_path = true};
     mlt_sim_result *r;
     char why[1024];
-    mlt_status status = mlt_goal_simulate(p, &options, &r, why, sizeof why);
+    mlt_status status = mlt_sim_simulate(p, &options, &r, why, sizeof why);
     play(s);
     bool ended = all_ended(s);
     if ((status == MLT_OK) != ended)
@@ -504,7 +504,7 @@ static mlt_sim_result *simulate(const mlt_goal_program *p, const mlt_loggops *ma
     mlt_sim_options options = {.machine = *machine, .keep_times = true};
     mlt_sim_result *r;
     char why[1024];
-    return mlt_goal_simulate(p, &options, &r, why, sizeof why) == MLT_OK ? r : NULL;
+    return mlt_sim_simulate(p, &options, &r, why, sizeof why) == MLT_OK ? r : NULL;
 }
 
 // Copies a rank of `from` into `to`, where rank r of `from` is at[r].
@@ -636,7 +636,7 @@ static void check_machines(void)
             mlt_sim_options options = {.cluster = &cluster, .keep_times = true, .keep_path = true};
             mlt_sim_result *r;
             char why[256];
-            CHECK(mlt_goal_simulate(p, &options, &r, why, sizeof why) == MLT_OK);
+            CHECK(mlt_sim_simulate(p, &options, &r, why, sizeof why) == MLT_OK);
             CHECK(r->total_ps == bare->total_ps && r->events == bare->events);
             CHECK(r->unexpected_ps == bare->unexpected_ps);
             CHECK(one ? r->network_messages == 0 : r->network_messages <= r->messages);

@@ -46,12 +46,12 @@ static void make_result(mlt_sim *sim, const mlt_sim_options *options)
     mlt_sim_result *result = sim->result;
     result->ranks = sim->program->ranks;
     result->actions = sim->count;
-    result->rank_end_ps = mlt_take(result->ranks, sizeof *result->rank_end_ps);
+    result->rank_end_ps = mlt_xcalloc(result->ranks, sizeof *result->rank_end_ps);
     if (!options->keep_times)
         return;
-    result->action_start_ps = mlt_take(sim->count, sizeof *result->action_start_ps);
-    result->cpu_start_ps = mlt_take(sim->count, sizeof *result->cpu_start_ps);
-    result->action_end_ps = mlt_take(sim->count, sizeof *result->action_end_ps);
+    result->action_start_ps = mlt_xcalloc(sim->count, sizeof *result->action_start_ps);
+    result->cpu_start_ps = mlt_xcalloc(sim->count, sizeof *result->cpu_start_ps);
+    result->action_end_ps = mlt_xcalloc(sim->count, sizeof *result->action_end_ps);
 }
 
 static void collect_ends(const mlt_sim *sim)
@@ -80,7 +80,7 @@ static mlt_status check_left_over(const mlt_sim *sim, char *why, size_t why_size
 // All have met, or the run would have failed.
 static void collect_others(mlt_sim *sim)
 {
-    sim->result->other = mlt_take(sim->count, sizeof *sim->result->other);
+    sim->result->other = mlt_xcalloc(sim->count, sizeof *sim->result->other);
     for (uint32_t a = 0; a < sim->count; a++) {
         uint64_t kind = sim->actions[a].bits & MLT_SIM_KIND;
         if (kind == MLT_SIM_SEND || kind == MLT_SIM_RECV)
@@ -142,8 +142,8 @@ static void sim_fini(mlt_sim *sim)
     free(sim->holders);
 }
 
-mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_options *options,
-                             mlt_sim_result **out, char *why, size_t why_size)
+mlt_status mlt_sim_simulate(const mlt_goal_program *program, const mlt_sim_options *options,
+                            mlt_sim_result **out, char *why, size_t why_size)
 {
     const mlt_cluster *cluster = options->cluster;
     const mlt_loggops *machine = cluster ? &cluster->between : &options->machine;
@@ -161,7 +161,7 @@ mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_opti
                             cost_of(cluster ? &cluster->large : machine)},
                    .exec = machine->exec * 1000,
                    .last_action = MLT_SIM_NONE,
-                   .result = mlt_take(1, sizeof *sim.result)};
+                   .result = mlt_xcalloc(1, sizeof *sim.result)};
     status = simulate(&sim, options, why, why_size);
     if (status == MLT_OK)
         *out = sim.result;

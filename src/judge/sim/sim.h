@@ -45,13 +45,13 @@ typedef struct mlt_sim_options {
 
 // Why a step of the critical path began when it did.
 typedef enum mlt_sim_why {
-    MLT_SIM_FIRST,     // nothing before it
-    MLT_SIM_DEPENDS,   // the step before it, of the same rank, had to finish (or start)
-    MLT_SIM_MESSAGE,   // the step before it, of another rank, sent it
-    MLT_SIM_CPU,       // the CPU was busy with the step before it
-    MLT_SIM_NIC,       // the NIC was
-    MLT_SIM_MATCHED,   // a rendezvous: the step before it, of another rank, posted the receive
-    MLT_SIM_PROCESSOR, // ranks share processors, and one was busy with the step before it
+    MLT_SIM_FIRST,       // nothing before it
+    MLT_SIM_DEPENDS,     // the step before it, of the same rank, had to finish (or start)
+    MLT_SIM_MESSAGE,     // the step before it, of another rank, sent it
+    MLT_SIM_CPU,         // the CPU was busy with the step before it
+    MLT_SIM_NIC,         // the NIC was
+    MLT_SIM_MATCHED,     // a rendezvous: the step before it, of another rank, posted the receive
+    MLT_SIM_SHARED_CORE, // ranks share processors, and one was busy with the step before it
 } mlt_sim_why;
 
 typedef struct mlt_sim_step {
@@ -96,6 +96,6 @@ typedef struct mlt_sim_result {
 // or a machine that is not valid; more than 2^62 ps) an error message. At most 2^31 - 1 actions,
 // with a cluster 2^30 - 1.
 // The caller frees the result.
-mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_options *options,
-                             mlt_sim_result **out, char *why, size_t why_size) MLT_MUST_CHECK;
+mlt_status mlt_sim_simulate(const mlt_goal_program *program, const mlt_sim_options *options,
+                            mlt_sim_result **out, char *why, size_t why_size) MLT_MUST_CHECK;
 void mlt_sim_result_free(mlt_sim_result *result);

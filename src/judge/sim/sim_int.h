@@ -2,7 +2,7 @@
 // The simulator's inside: a program as flat arrays over all ranks, and the state of a run. Only for
 // src/judge/sim.
 //
-//     sim.c     mlt_goal_simulate: the others, in this order
+//     sim.c     mlt_sim_simulate: the others, in this order
 //     build.c   program -> actions, dependents, lanes; which send meets which receive
 //     run.c     the events
 //     travel.c  messages on the links of a described machine

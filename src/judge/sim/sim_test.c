@@ -68,7 +68,7 @@ static mlt_sim_result *run_on(mlt_goal_program *p, const mlt_sim_options *option
 {
     mlt_sim_result *result;
     char why[1024];
-    if (mlt_goal_simulate(p, options, &result, why, sizeof why) != MLT_OK) {
+    if (mlt_sim_simulate(p, options, &result, why, sizeof why) != MLT_OK) {
         fprintf(stderr, "%s\n", why);
         CHECK(!"the simulation failed");
     }
@@ -635,13 +635,13 @@ static void refused(mlt_goal_program *p, const mlt_sim_options *options, const c
 {
     mlt_sim_result *result = (mlt_sim_result *)p;
     char why[1024] = "";
-    mlt_status status = mlt_goal_simulate(p, options, &result, why, sizeof why);
+    mlt_status status = mlt_sim_simulate(p, options, &result, why, sizeof why);
     if (status == MLT_OK || result || strcmp(why, expected) != 0) {
         fprintf(stderr, "said: %s\n", why);
         failed(__FILE__, __LINE__, expected);
     }
     char little[20]; // a short place for the sentence gets its beginning
-    CHECK(mlt_goal_simulate(p, options, &result, little, sizeof little) == status);
+    CHECK(mlt_sim_simulate(p, options, &result, little, sizeof little) == status);
     CHECK(strncmp(little, expected, sizeof little - 1) == 0 && strlen(little) == 19);
     mlt_goal_program_free(p);
 }

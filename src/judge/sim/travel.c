@@ -23,7 +23,7 @@ mlt_status mlt_sim_travel_begin(mlt_sim *sim, const mlt_sim_options *options, ch
                                 size_t why_size)
 {
     const mlt_cluster *cluster = options->cluster;
-    mlt_sim_travel *t = sim->travel = mlt_take(1, sizeof *t);
+    mlt_sim_travel *t = sim->travel = mlt_xcalloc(1, sizeof *t);
     t->unused = MLT_SIM_NONE;
     bool fits = mlt_network_init(&t->net, cluster);
     if (!fits)
@@ -35,11 +35,11 @@ mlt_status mlt_sim_travel_begin(mlt_sim *sim, const mlt_sim_options *options, ch
     }
     t->noise = cluster->noise;
     t->seed = options->seed;
-    t->nic = mlt_take(sim->program->ranks, sizeof *t->nic);
-    t->links = mlt_take(t->net.links, sizeof *t->links);
+    t->nic = mlt_xcalloc(sim->program->ranks, sizeof *t->nic);
+    t->links = mlt_xcalloc(t->net.links, sizeof *t->links);
     mlt_status status = mlt_cluster_ranks(cluster, sim->program->ranks, t->nic, why, why_size);
     if (status == MLT_OK && t->net.inside) {
-        t->node = mlt_take(sim->program->ranks, sizeof *t->node);
+        t->node = mlt_xcalloc(sim->program->ranks, sizeof *t->node);
         mlt_cluster_nodes(cluster, sim->program->ranks, t->nic, t->node);
     }
     return status;
@@ -213,7 +213,7 @@ void mlt_sim_travel_end(mlt_sim *sim)
             found[at] = l;
     }
     mlt_sim_result *result = sim->result;
-    result->links = mlt_take(count, sizeof *result->links);
+    result->links = mlt_xcalloc(count, sizeof *result->links);
     result->links_count = count;
     for (uint32_t i = 0; i < count; i++) {
         const mlt_share *link = &t->links[found[i]];

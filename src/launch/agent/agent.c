@@ -135,7 +135,7 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame, const void *body)
         mlt_agent_look_live(a, frame->value);
         break;
     case MLT_FRAME_GATE:
-        mlt_job_open_gate(a->job);
+        mlt_job_debug_gate_open(a->job);
         break;
     case MLT_FRAME_TRACE:
         mlt_job_want_trace(a->job, frame->value != 0);
@@ -159,7 +159,7 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame, const void *body)
 static void list_children(mlt_agent *a)
 {
     const mlt_placement *plan = a->conf.plan;
-    a->children = mlt_take(plan->proc_count, sizeof *a->children);
+    a->children = mlt_xcalloc(plan->proc_count, sizeof *a->children);
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         if (plan->procs[p].host != a->conf.host)
             continue;
@@ -171,14 +171,14 @@ static void list_children(mlt_agent *a)
 
 mlt_agent *mlt_agent_new(const mlt_agent_conf *conf)
 {
-    mlt_agent *a = mlt_take(1, sizeof *a);
+    mlt_agent *a = mlt_xcalloc(1, sizeof *a);
     a->conf = *conf;
     a->job = conf->job;
     a->job_fd = a->ctl_as = -1;
     list_children(a);
     if (conf->plan->host_count > 1)
         a->connections = mlt_connections_new(conf, a);
-    a->states = mlt_take(a->workers, sizeof *a->states);
+    a->states = mlt_xcalloc(a->workers, sizeof *a->states);
     mlt_agent_prepare(a);
     a->asks = mlt_asks_new(&(mlt_asks_conf){.tell = tell_spawn, .user = a});
     a->kills = mlt_os_memory_kills(MLT_OS_PROC, MLT_OS_GROUPS);

@@ -25,7 +25,7 @@ enum { MOST_PEEKS = 4 };
 static bool sleeps(mlt_agent *a, uint32_t local, uint32_t *epoch)
 {
     mlt_job_worker *own = mlt_job_local_at(a->job, local);
-    // acquire: as in mlt_job_look_at.
+    // acquire: as in mlt_job_observe.
     *epoch = atomic_load_explicit(&own->epoch, memory_order_acquire);
     uint32_t state = atomic_load_explicit(&own->state, memory_order_acquire) & MLT_NAP_STATE;
     return (state == MLT_WORKER_ASLEEP || state == MLT_WORKER_LISTENS) &&
@@ -40,13 +40,13 @@ void mlt_agent_look(mlt_agent *a, int64_t number)
         a->states[i].stands = asleep && epoch == a->states[i].epoch;
         a->states[i].epoch = asleep ? epoch : epoch - 1; // of one that is awake nothing is known
     }
-    mlt_job_look found = mlt_job_look_at(a->job);
+    mlt_job_observation found = mlt_job_observe(a->job);
     mlt_agent_tell(a, MLT_FRAME_LOOKED, a->conf.host, number, &found, sizeof found);
 }
 
 void mlt_agent_look_live(mlt_agent *a, int64_t number)
 {
-    mlt_live_child *children = mlt_take(a->count + 1, sizeof *children);
+    mlt_live_child *children = mlt_xcalloc(a->count + 1, sizeof *children);
     mlt_live_snap snap = {0};
     mlt_text part = {0};
     for (uint32_t i = 0; i < a->count; i++) {
@@ -101,7 +101,7 @@ static mlt_frame_state state_of(mlt_agent *a, const mlt_agent_child *c, uint32_t
 
 void mlt_agent_finish_collecting(mlt_agent *a)
 {
-    mlt_frame_state *states = mlt_take(a->workers + 1, sizeof *states); // and the NUL behind
+    mlt_frame_state *states = mlt_xcalloc(a->workers + 1, sizeof *states); // and the NUL behind
     uint32_t local = 0;
     for (uint32_t i = 0; i < a->count; i++) {
         const mlt_placement_proc *proc = mlt_agent_plan_of(a, a->children[i].proc);
@@ -130,13 +130,13 @@ void mlt_agent_collect(mlt_agent *a)
         mlt_agent_worker *w = &a->states[i];
         w->mark = mlt_recorder_mark(mlt_recorder_at(a->job, i));
         w->answered = w->told = false;
-        uint32_t asleep = mlt_job_sleep_of(mlt_job_local_at(a->job, i)), epoch;
+        uint32_t asleep = mlt_job_state_of(mlt_job_local_at(a->job, i)), epoch;
         w->stands &= sleeps(a, i, &epoch) && epoch == w->epoch;
         a->open_answers += asleep != MLT_WORKER_ENDED && asleep != MLT_WORKER_UNBORN;
     }
     a->collect_until = mlt_os_now_ns() + agent_collect_ns;
     mlt_agent_set_timer(a);
-    mlt_job_ask(a->job);
+    mlt_job_ask_waits(a->job);
     if (a->open_answers == 0)
         mlt_agent_finish_collecting(a);
 }
@@ -147,7 +147,7 @@ bool mlt_agent_take_waits(mlt_agent *a, const mlt_agent_child *c, const mlt_ctl 
     if (!a->collecting || head->detail < proc->first_worker ||
         head->detail - proc->first_worker >= proc->workers)
         return false;
-    uint32_t local = mlt_job_place_at(a->job, head->detail)->local;
+    uint32_t local = mlt_job_location_at(a->job, head->detail)->local;
     if (a->states[local].answered)
         return false;
     a->collect_until =
@@ -221,7 +221,7 @@ void mlt_agent_take_change(mlt_agent *a, const mlt_frame *frame, const void *bod
     case MLT_FRAME_CHANGE: // its slots are the first ones
         (void)!mlt_board_write(board, MLT_BOARD_FULL, mlt_board_word(board, MLT_BOARD_FULL));
         (void)!mlt_board_write(board, MLT_BOARD_KNOWN, mlt_board_word(board, MLT_BOARD_KNOWN));
-        a->change = mlt_job_want_change(a->job, body);
+        a->change = mlt_job_want_rules(a->job, body);
         if (a->conf.plan->host_count > 1)
             mlt_agent_await_look(a);
         mlt_agent_set_timer(a);

@@ -30,7 +30,7 @@ static void note_places(mlt_agent *a)
     for (uint32_t i = 0; i < a->count; i++) {
         const mlt_placement_proc *proc = mlt_agent_plan_of(a, a->children[i].proc);
         for (uint32_t k = 0; proc->workers > 1 && k < proc->workers; k++) {
-            uint32_t local = mlt_job_place_at(a->job, proc->first_worker + k)->local;
+            uint32_t local = mlt_job_location_at(a->job, proc->first_worker + k)->local;
             mlt_job_worker *w = mlt_job_local_at(a->job, local);
             w->pinned = mlt_bind_worker_bitmap(&a->bind, local, w->cpus, MLT_JOB_CPUS);
         }
@@ -41,7 +41,7 @@ static void make_job(mlt_agent *a)
 {
     const mlt_placement *whole = a->conf.plan;
     uint32_t count = whole->proc_count;
-    uint32_t *numbers = mlt_take(5 * (size_t)count, sizeof *numbers);
+    uint32_t *numbers = mlt_xcalloc(5 * (size_t)count, sizeof *numbers);
     uint32_t *workers = numbers, *ranks = workers + count, *apps = ranks + count,
              *larger = apps + count, *hosts = larger + count;
     for (uint32_t p = 0; p < count; p++) {
@@ -157,7 +157,7 @@ static bool open_ctl(int pair[2], char *why, size_t why_size)
 // Adds the places of a process's workers; a long list is cut.
 static void name_places(const mlt_agent *a, const mlt_placement_proc *proc, char *text, size_t size)
 {
-    uint32_t first = mlt_job_place_at(a->job, proc->first_worker)->local;
+    uint32_t first = mlt_job_location_at(a->job, proc->first_worker)->local;
     for (uint32_t k = 0; k < proc->workers; k++) {
         char place[96];
         size_t n = strlen(text);
@@ -195,7 +195,7 @@ static int agent_start(mlt_agent *a, mlt_agent_child *c, mlt_env *env, char *why
     int pair[2], code = MLT_EXIT_SYSTEM;
     if (!open_ctl(pair, why, why_size))
         return code;
-    uint32_t local = mlt_job_place_at(a->job, proc->first_worker)->local;
+    uint32_t local = mlt_job_location_at(a->job, proc->first_worker)->local;
     mlt_cpus cpus;
     bool pinned = mlt_bind_workers_cpus(&a->bind, local, proc->workers, &cpus);
     bool traced = mlt_stdio_trace(a->conf.io, c->proc, env, why, why_size);

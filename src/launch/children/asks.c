@@ -37,7 +37,7 @@ struct mlt_asks {
 
 mlt_asks *mlt_asks_new(const mlt_asks_conf *conf)
 {
-    mlt_asks *asks = mlt_take(1, sizeof *asks);
+    mlt_asks *asks = mlt_xcalloc(1, sizeof *asks);
     asks->conf = *conf;
     mlt_list_init(&asks->open);
     return asks;
@@ -98,7 +98,7 @@ static void ready(mlt_loop_source *source, uint32_t events)
 
 void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd)
 {
-    asks_ask *a = mlt_take(1, sizeof *a);
+    asks_ask *a = mlt_xcalloc(1, sizeof *a);
     *a = (asks_ask){
         .source = {.fd = fd, .ready = ready}, .asks = asks, .proc = proc, .number = ++asks->last};
     mlt_list_push_back(&asks->open, &a->link);

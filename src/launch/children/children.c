@@ -54,7 +54,7 @@ struct mlt_children {
 mlt_children *mlt_children_new(const mlt_options *options, const mlt_placement *plan, pid_t group,
                                mlt_watch *watch)
 {
-    mlt_children *children = mlt_take(1, sizeof *children);
+    mlt_children *children = mlt_xcalloc(1, sizeof *children);
     *children = (mlt_children){.options = options, .plan = plan, .group = group, .watch = watch};
     mlt_list_init(&children->jobs);
     return children;
@@ -86,7 +86,7 @@ static void add_busy(const mlt_placement *plan, uint32_t *busy, const char *host
 static uint32_t *count_busy(const mlt_children *children)
 {
     const mlt_placement *plan = children->plan;
-    uint32_t *busy = mlt_take(plan->named.count, sizeof *busy);
+    uint32_t *busy = mlt_xcalloc(plan->named.count, sizeof *busy);
     for (uint32_t h = 0; h < plan->host_count; h++)
         add_busy(plan, busy, plan->hosts[h].host.name, plan->hosts[h].workers);
     MLT_LIST_EACH(const job, j, &children->jobs, link) {
@@ -107,7 +107,7 @@ static void take_born(job *j, const mlt_frame *frame, const char *body)
     j->born = true;
     if (!mlt_lists_unpack(&where, body, frame->length))
         return;
-    j->busy = mlt_take(plan->named.count, sizeof *j->busy);
+    j->busy = mlt_xcalloc(plan->named.count, sizeof *j->busy);
     if (where.count == 1)
         for (char **at = where.items[0]; at[0] && at[1]; at += 2)
             add_busy(plan, j->busy, at[0], (uint32_t)strtoul(at[1], NULL, 10));
@@ -258,7 +258,7 @@ static pid_t start_mpirun(mlt_children *children, int *fd, char *why, size_t why
 
 static job *new_job(mlt_children *children)
 {
-    job *j = mlt_take(1, sizeof *j);
+    job *j = mlt_xcalloc(1, sizeof *j);
     *j = (job){.children = children,
                .channel = {.take = children_take, .in = {.fd = -1}, .out = {.fd = -1}}};
     mlt_list_push_back(&children->jobs, &j->link);

@@ -128,7 +128,7 @@ static void read_task(mlt_parent *e)
 
 mlt_parent *mlt_parent_join(int fd, mlt_options *out)
 {
-    mlt_parent *e = parent_self = mlt_take(1, sizeof *e);
+    mlt_parent *e = parent_self = mlt_xcalloc(1, sizeof *e);
     e->fd = fd;
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     mlt_say_to(parent_collect, parent_quit);

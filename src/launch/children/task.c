@@ -35,7 +35,7 @@ static void add_flag(mlt_texts *to, const char *option, bool set)
 // An empty list is one, too.
 static char **list_of(mlt_texts *texts)
 {
-    return texts->items ? texts->items : mlt_take(1, sizeof *texts->items);
+    return texts->items ? texts->items : mlt_xcalloc(1, sizeof *texts->items);
 }
 
 // ---- What the job inherits
@@ -175,7 +175,7 @@ static char *default_hosts(const mlt_child_parent *parent, const mlt_lists *requ
     const mlt_hosts *named = &parent->plan->named;
     mlt_text text = {0};
     uint64_t free_slots = 0;
-    choice *choices = mlt_take(named->count, sizeof *choices);
+    choice *choices = mlt_xcalloc(named->count, sizeof *choices);
     for (uint32_t h = 0; h < named->count; h++) {
         const mlt_hosts_entry *host = &named->hosts[h];
         uint32_t busy = parent->busy ? parent->busy[h] : 0;
@@ -292,7 +292,7 @@ char *mlt_child_task(const mlt_child_parent *parent, const mlt_lists *request, c
     uint32_t sections = mlt_child_sections(request);
     char *hosts = default_hosts(parent, request);
     mlt_lists task = {.count = MLT_CHILD_TASK_LISTS + 2 * sections};
-    task.items = mlt_take(task.count, sizeof *task.items);
+    task.items = mlt_xcalloc(task.count, sizeof *task.items);
     mlt_texts head = {NULL, 0}, whole = {NULL, 0};
     const char *map_by = NULL;
     bool fine = true;

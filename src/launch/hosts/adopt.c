@@ -405,8 +405,8 @@ static void adopt_take_hello(visitor *v, const mlt_adoption_packet *packet)
     uint8_t card[MLT_CARD_BYTES];
     size_t room = packet->body.hello.key.where_size;
     a->heads = true;
-    a->procs = mlt_take(a->size, sizeof *a->procs);
-    a->names = mlt_take(a->size, sizeof *a->names);
+    a->procs = mlt_xcalloc(a->size, sizeof *a->procs);
+    a->names = mlt_xcalloc(a->size, sizeof *a->names);
     if (a->size == 1) { // a program that nobody started: no other agent will come
         a->identity = packet->body.hello.key.identity;
         welcome(v, NULL, 0);
@@ -499,7 +499,7 @@ static void door_ready(mlt_loop_source *source, uint32_t events)
         return;
     }
     (void)alarm(0);
-    visitor *v = mlt_take(1, sizeof *v);
+    visitor *v = mlt_xcalloc(1, sizeof *v);
     *v = (visitor){
         .source = {.fd = fd, .ready = visitor_ready}, .of = a, .pid = pid, .lifeline = -1};
     MLT_ARRAY_WANT(a->visitors, a->visitor_count + 1, a->visitor_room);
@@ -517,7 +517,7 @@ static void adopt_add_host(adopt *a, uint32_t leader, uint32_t *host_of)
     mlt_placement *plan = &a->task.plan;
     if (host_of[leader])
         return;
-    plan->hosts = mlt_take_more(plan->hosts, plan->host_count + 1, sizeof *plan->hosts);
+    plan->hosts = mlt_xrealloc(plan->hosts, plan->host_count + 1, sizeof *plan->hosts);
     plan->hosts[plan->host_count] = (mlt_placement_host){
         .host = {.name = a->names[leader], .slots = 1, .here = leader == a->leader}};
     host_of[leader] = ++plan->host_count;
@@ -553,10 +553,11 @@ static bool adopt_is_sound(const adopt *a)
 static void make_plan(adopt *a)
 {
     mlt_placement *plan = &a->task.plan;
-    uint32_t *host_of = mlt_take(a->size, sizeof *host_of), apps = 1; // 1 and the host of a leader
+    uint32_t *host_of = mlt_xcalloc(a->size, sizeof *host_of),
+             apps = 1; // 1 and the host of a leader
     if (!adopt_is_sound(a))
         mlt_quit(MLT_EXIT_SYSTEM, "the cards of the processes do not fit together");
-    plan->procs = mlt_take(a->size, sizeof *plan->procs);
+    plan->procs = mlt_xcalloc(a->size, sizeof *plan->procs);
     for (uint32_t p = 0; p < a->size; p++) {
         adopt_add_host(a, a->procs[p].leader, host_of);
         adopt_add_proc(plan, &a->procs[p], host_of[a->procs[p].leader] - 1);
@@ -566,7 +567,7 @@ static void make_plan(adopt *a)
     free(host_of);
     // Nothing of them is needed but a name for messages.
     mlt_app first = a->options.apps[0];
-    a->options.apps = mlt_take(apps, sizeof first);
+    a->options.apps = mlt_xcalloc(apps, sizeof first);
     a->options.app_count = apps;
     for (uint32_t i = 0; i < apps; i++)
         a->options.apps[i] = first;

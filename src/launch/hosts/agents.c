@@ -550,12 +550,12 @@ bool mlt_agents_came(mlt_agents *c, uint32_t host, mlt_net_peer *peer)
 
 mlt_agents *mlt_agents_new(const mlt_agents_conf *conf)
 {
-    mlt_agents *c = mlt_take(1, sizeof *c);
+    mlt_agents *c = mlt_xcalloc(1, sizeof *c);
     uint32_t hosts = conf->last - conf->first;
     uint32_t most = conf->waits ? hosts : (uint32_t)conf->options->fan_out;
     c->conf = *conf;
     c->count = hosts < most ? hosts : most;
-    c->members = mlt_take(c->count, sizeof *c->members);
+    c->members = mlt_xcalloc(c->count, sizeof *c->members);
     c->timer.ring = agents_ring;
     mlt_loop_alarm_every(&c->timer, MLT_AGENTS_BEAT_MS * UINT64_C(1000000));
     uint32_t first = conf->first;

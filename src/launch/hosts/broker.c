@@ -107,7 +107,7 @@ static pair *pair_of(mlt_broker *b, uint32_t own, uint32_t peer, bool *fresh)
     *fresh = !p;
     if (p)
         return p;
-    p = mlt_take(1, sizeof *p);
+    p = mlt_xcalloc(1, sizeof *p);
     p->own = own;
     p->peer = peer;
     mlt_list_init(&p->link);
@@ -500,7 +500,7 @@ mlt_status mlt_broker_learn(mlt_broker *b, uint32_t number, const void *bytes, s
         return status;
     host *h = &b->hosts[number];
     free(h->card);
-    h->card = mlt_take(size, 1);
+    h->card = mlt_xcalloc(size, 1);
     memcpy(h->card, bytes, size);
     h->card_size = size;
     h->answered = h->vain = false;
@@ -564,15 +564,15 @@ static mlt_status open_all(mlt_broker *b, char *why, size_t why_size)
 
 static void init_tables(mlt_broker *b, const mlt_broker_conf *conf)
 {
-    uint32_t *host_of_each = mlt_take(conf->procs, sizeof *host_of_each);
+    uint32_t *host_of_each = mlt_xcalloc(conf->procs, sizeof *host_of_each);
     memcpy(host_of_each, conf->host_of, conf->procs * sizeof *host_of_each);
     b->conf = *conf;
     b->conf.host_of = host_of_each;
     b->conf.name = mlt_text_of("%s", conf->name);
     b->self = mlt_greet_self_of(conf->key, conf->job, 0, conf->encrypt);
     b->self.welcomes = broker_welcomes;
-    b->hosts = mlt_take(conf->hosts, sizeof *b->hosts);
-    b->ended = mlt_take(conf->procs, sizeof *b->ended);
+    b->hosts = mlt_xcalloc(conf->hosts, sizeof *b->hosts);
+    b->ended = mlt_xcalloc(conf->procs, sizeof *b->ended);
     mlt_list_init(&b->busy);
     for (uint32_t i = 0; i < conf->hosts; i++)
         mlt_list_init(&b->hosts[i].queue);
@@ -582,7 +582,7 @@ static void init_tables(mlt_broker *b, const mlt_broker_conf *conf)
 
 mlt_status mlt_broker_new(mlt_broker **out, const mlt_broker_conf *conf, char *why, size_t why_size)
 {
-    mlt_broker *b = mlt_take(1, sizeof *b);
+    mlt_broker *b = mlt_xcalloc(1, sizeof *b);
     *out = NULL;
     init_tables(b, conf);
     b->timer.ring = broker_rings;

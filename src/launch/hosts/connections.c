@@ -30,7 +30,7 @@ static void connections_send(const mlt_connections *l, const mlt_frame *about, c
 {
     mlt_frame frame = *about;
     frame.from = l->conf.host;
-    char *copy = mlt_take(frame.length + 1, 1);
+    char *copy = mlt_xcalloc(frame.length + 1, 1);
     memcpy(copy, body, frame.length);
     l->conf.send(l->conf.user, &frame, copy);
     free(copy);
@@ -115,8 +115,8 @@ void mlt_connections_net(const mlt_options *o, mlt_iface_filter *filter, mlt_ifa
 mlt_connections *mlt_connections_new(const mlt_agent_conf *conf, mlt_agent *agent)
 {
     const mlt_placement *plan = conf->plan;
-    mlt_connections *l = mlt_take(1, sizeof *l);
-    uint32_t *host_of = mlt_take(plan->proc_count, sizeof *host_of);
+    mlt_connections *l = mlt_xcalloc(1, sizeof *l);
+    uint32_t *host_of = mlt_xcalloc(plan->proc_count, sizeof *host_of);
     char why[512];
     for (uint32_t p = 0; p < plan->proc_count; p++)
         host_of[p] = plan->procs[p].host;

@@ -72,7 +72,7 @@ typedef enum mlt_frame_type {
     MLT_FRAME_CTL,      // about: process; body: a record of boot/ctl.h
     MLT_FRAME_ENDED,    // about: process; value: wait status, or MLT_FRAME_UNKNOWN; body: uint64_t,
                         // its peak memory, then text: its last calls, lines
-    MLT_FRAME_LOOKED,   // value: number of the look; body: mlt_job_look
+    MLT_FRAME_LOOKED,   // value: number of the look; body: mlt_job_observation
     MLT_FRAME_UNLINKED, // about: process; value: the one to which it cannot have a connection; text
     MLT_FRAME_CALLS,    // before STATES. text: the last calls of the host's ranks, lines
     MLT_FRAME_STATES,   // body: a mlt_frame_state for each worker of the host

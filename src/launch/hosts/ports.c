@@ -339,7 +339,7 @@ static void open_port(rpc *d)
 {
     mlt_ports *p = d->ports;
     char why[512] = "the system refuses another descriptor", name[MLT_PORT_NAME_MOST];
-    port *at = mlt_take(1, sizeof *at);
+    port *at = mlt_xcalloc(1, sizeof *at);
     at->ports = p;
     at->proc = d->proc;
     if (listen_at(at, why, sizeof why) == MLT_OK) {
@@ -479,7 +479,7 @@ static bond *new_bond(mlt_ports *p, const mlt_key *key)
     bond *b = find_bond(p, number);
     if (b && b->line.fd < 0)
         return b; // processes have joined it
-    b = mlt_take(1, sizeof *b);
+    b = mlt_xcalloc(1, sizeof *b);
     b->ports = p;
     b->key = *key;
     b->number = number;
@@ -572,7 +572,7 @@ static uint32_t *read_runs(const mlt_rpc_bond *about, const unsigned char *at, s
         about->own_host >= about->hosts || about->own_proc >= about->procs ||
         length != (uint64_t)about->runs * sizeof run)
         return NULL;
-    uint32_t *host_of = mlt_take(about->procs, sizeof *host_of);
+    uint32_t *host_of = mlt_xcalloc(about->procs, sizeof *host_of);
     for (uint32_t i = 0; i < about->runs; i++) {
         memcpy(&run, at + i * sizeof run, sizeof run);
         if (run.host >= about->hosts || procs + run.procs > about->procs) {
@@ -779,7 +779,7 @@ static void rpc_ready(mlt_loop_source *source, uint32_t events)
 
 void mlt_ports_rpc(mlt_ports *p, uint32_t proc, int fd)
 {
-    rpc *d = mlt_take(1, sizeof *d);
+    rpc *d = mlt_xcalloc(1, sizeof *d);
     *d = (rpc){.ports = p,
                .proc = proc,
                .source = {.fd = fd, .ready = rpc_ready},
@@ -878,7 +878,7 @@ static void ports_ring(mlt_loop_timer *timer)
 
 mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
 {
-    mlt_ports *p = mlt_take(1, sizeof *p);
+    mlt_ports *p = mlt_xcalloc(1, sizeof *p);
     char why[512];
     p->conf = *conf;
     mlt_list_init(&p->ports);

@@ -62,7 +62,7 @@ static line *relay_find(const mlt_relay *r, uint32_t proc, int64_t stream)
 
 static line *new_line(mlt_relay *r, uint32_t proc, uint32_t stream)
 {
-    line *l = mlt_take(1, sizeof *l);
+    line *l = mlt_xcalloc(1, sizeof *l);
     *l = (line){.source = {.fd = -1}, .relay = r, .proc = proc, .stream = stream};
     mlt_table_add(&r->lines, relay_hash_of(proc, stream), (uintptr_t)l);
     return l;
@@ -222,7 +222,7 @@ static void input_came(mlt_relay *r, const mlt_frame *frame, const char *body)
 
 mlt_relay *mlt_relay_new(const mlt_relay_conf *conf)
 {
-    mlt_relay *r = mlt_take(1, sizeof *r);
+    mlt_relay *r = mlt_xcalloc(1, sizeof *r);
     r->conf = *conf;
     r->window = mlt_relay_window(conf->procs);
     return r;

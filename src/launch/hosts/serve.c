@@ -187,7 +187,7 @@ static const char *find_program(const serve *s, uint32_t a)
 static void serve_find_programs(serve *s)
 {
     const mlt_placement *plan = &s->task.plan;
-    s->paths = mlt_take(s->task.options.app_count, sizeof *s->paths);
+    s->paths = mlt_xcalloc(s->task.options.app_count, sizeof *s->paths);
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         uint32_t a = plan->procs[p].app;
         if (plan->procs[p].host == s->host && !s->paths[a])
@@ -298,7 +298,7 @@ static void serve_take_task(serve *s, const char *bytes, size_t size)
     if (!s->placed || !s->keyed || s->agent ||
         !mlt_task_unpack(&s->task, s->host, bytes, size, why, sizeof why))
         mlt_quit(MLT_EXIT_SYSTEM, "%s", s->placed && s->keyed && !s->agent ? why : "no task");
-    s->task_bytes = mlt_take(size, 1);
+    s->task_bytes = mlt_xcalloc(size, 1);
     memcpy(s->task_bytes, bytes, size);
     serve_start_agents(s, size);
     if (s->task.options.stage)

@@ -168,11 +168,11 @@ static void send_more(mlt_stage_out *o)
 
 mlt_stage_out *mlt_stage_out_new(const mlt_stage_out_conf *conf)
 {
-    mlt_stage_out *o = mlt_take(1, sizeof *o);
+    mlt_stage_out *o = mlt_xcalloc(1, sizeof *o);
     const mlt_texts *others = &conf->options->stage_files;
     *o = (mlt_stage_out){.conf = *conf, .fd = -1, .hash = MLT_HASH_FIRST};
     o->total = sizeof o->hash;
-    o->kept = mlt_take(conf->plan->host_count, sizeof *o->kept);
+    o->kept = mlt_xcalloc(conf->plan->host_count, sizeof *o->kept);
     for (uint32_t a = 0; a < conf->options->app_count; a++)
         add_app(o, a);
     for (size_t i = 0; i < others->count; i++)
@@ -344,11 +344,11 @@ struct mlt_stage_in {
 
 mlt_stage_in *mlt_stage_in_new(const char *folder, size_t apps)
 {
-    mlt_stage_in *in = mlt_take(1, sizeof *in);
+    mlt_stage_in *in = mlt_xcalloc(1, sizeof *in);
     *in = (mlt_stage_in){
         .folder = mlt_text_of("%s", folder), .apps = apps, .fd = -1, .hash = MLT_HASH_FIRST};
-    in->folders = mlt_take(apps, sizeof *in->folders);
-    in->programs = mlt_take(apps, sizeof *in->programs);
+    in->folders = mlt_xcalloc(apps, sizeof *in->folders);
+    in->programs = mlt_xcalloc(apps, sizeof *in->programs);
     return in;
 }
 

@@ -127,13 +127,13 @@ char *mlt_task_pack(const mlt_task *task, size_t *size)
 {
     const mlt_options *o = &task->options;
     uint32_t count = TASK_APPS + APP_LISTS * (uint32_t)o->app_count;
-    mlt_texts *texts = mlt_take(count, sizeof *texts);
+    mlt_texts *texts = mlt_xcalloc(count, sizeof *texts);
     static char *none[] = {NULL};
     put_head(&texts[TASK_HEAD], task);
     put_plan(&texts[TASK_HOSTS], &texts[TASK_RUNS], &task->plan);
     for (size_t a = 0; a < o->app_count; a++)
         put_app(&texts[TASK_APPS + APP_LISTS * a], o, &o->apps[a]);
-    mlt_lists lists = {.items = mlt_take(count, sizeof *lists.items), .count = count};
+    mlt_lists lists = {.items = mlt_xcalloc(count, sizeof *lists.items), .count = count};
     for (uint32_t i = 0; i < count; i++)
         lists.items[i] = texts[i].items ? texts[i].items : none;
     char *packed = mlt_lists_pack(&lists, size);
@@ -208,7 +208,7 @@ static void take_plan(hosts_task_reader *r, const mlt_lists *lists, mlt_placemen
 {
     size_t hosts = mlt_lists_length(lists->items[TASK_HOSTS]) / 2;
     plan->host_count = hosts <= MLT_HOSTS_MOST ? (uint32_t)hosts : 0;
-    plan->hosts = mlt_take(plan->host_count, sizeof *plan->hosts);
+    plan->hosts = mlt_xcalloc(plan->host_count, sizeof *plan->hosts);
     r->at = lists->items[TASK_HOSTS];
     for (uint32_t h = 0; h < plan->host_count; h++)
         plan->hosts[h].host = (mlt_hosts_entry){.name = task_next(r), .user = task_text(r)};
@@ -230,7 +230,7 @@ static void take_plan(hosts_task_reader *r, const mlt_lists *lists, mlt_placemen
 static void take_apps(hosts_task_reader *r, const mlt_lists *lists, mlt_options *o)
 {
     o->app_count = (lists->count - TASK_APPS) / APP_LISTS;
-    o->apps = mlt_take(o->app_count, sizeof *o->apps);
+    o->apps = mlt_xcalloc(o->app_count, sizeof *o->apps);
     for (size_t a = 0; a < o->app_count; a++) {
         char ***of = &lists->items[TASK_APPS + APP_LISTS * a];
         mlt_app *app = &o->apps[a];

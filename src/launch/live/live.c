@@ -308,7 +308,7 @@ void mlt_live_changed(mlt_live *l, uint32_t number, bool refused, const char *te
 static void take_rulebook(client *c, const char *file)
 {
     char text[32];
-    if (strlen(file) >= MLT_JOB_FILE) {
+    if (strlen(file) >= MLT_JOB_RULES_PATH) {
         say_line(c, "409 Conflict", "the rule book's name is too long");
         return;
     }
@@ -430,7 +430,7 @@ static client *place_for_one(mlt_live *l)
     client *oldest = NULL;
     for (int i = 0; i < CLIENTS; i++) {
         if (!l->clients[i]) {
-            l->clients[i] = mlt_take(1, sizeof *l->clients[i]);
+            l->clients[i] = mlt_xcalloc(1, sizeof *l->clients[i]);
             l->clients[i]->source.fd = -1;
         }
         client *c = l->clients[i];
@@ -533,9 +533,9 @@ static int bind_file(const char *file)
 
 mlt_live *mlt_live_new(const mlt_live_conf *conf)
 {
-    mlt_live *l = mlt_take(1, sizeof *l);
+    mlt_live *l = mlt_xcalloc(1, sizeof *l);
     l->conf = *conf;
-    l->answers = mlt_take(conf->plan->host_count + 1, sizeof *l->answers);
+    l->answers = mlt_xcalloc(conf->plan->host_count + 1, sizeof *l->answers);
     add_listener(l, 0, bind_name(l));
     add_listener(l, 1, conf->options->live ? bind_file(conf->options->live) : -1);
     l->file = conf->options->live;

@@ -156,7 +156,7 @@ static void look_at_rank(look *l, mlt_live_rank *rank, const char *bytes)
     if (kind == MLT_WAIT_TIME || kind == MLT_WAIT_FD)
         return; // it waits for nobody in the job
     rank->doing = MLT_LIVE_WAITS;
-    rank->in_collective = kind == MLT_WAIT_BARRIER;
+    rank->in_collective = kind == MLT_WAIT_COLLECTIVE;
     rank->peer = peer_of(l, wait);
     rank->call = call_at(l, u64_at(wait, l->layout.call));
 }
@@ -167,7 +167,7 @@ static void look_at_ranks(look *l, mlt_live_worker *worker, const char *own, uin
 {
     uint32_t count =
         worker->ranks < l->max_ranks_per_worker ? worker->ranks : l->max_ranks_per_worker;
-    char *bytes = mlt_take(count, l->layout.rank_bytes);
+    char *bytes = mlt_xcalloc(count, l->layout.rank_bytes);
     if (!read_peer(l, bytes, u64_at(own, l->layout.ranks), (size_t)count * l->layout.rank_bytes))
         count = 0;
     mlt_live_snap *s = l->snap;
@@ -193,7 +193,7 @@ static void look_at_sheets(const look *l, const mlt_live_shown *shown)
 {
     mlt_live_sheet sheet;
     uint64_t at = (uintptr_t)shown->sheets;
-    mlt_ctl_path *records = mlt_take(MOST_RECORDS, sizeof *records);
+    mlt_ctl_path *records = mlt_xcalloc(MOST_RECORDS, sizeof *records);
     for (int i = 0; i < MOST_SHEETS && read_peer(l, &sheet, at, sizeof sheet); i++) {
         if (sheet.magic != MLT_LIVE_SHEET)
             break; // it was hidden a moment ago
@@ -285,7 +285,7 @@ static void look_at_worker(look *l, uint32_t number, uint32_t proc, const mlt_pl
     mlt_live_worker worker = {.worker = number, .proc = proc, .host = plan->procs[proc].host};
     const mlt_job_worker *entry = mlt_job_worker_at(l->job, number);
     worker.ranks = mlt_placement_ranks_of(plan, number, &worker.first_rank);
-    mlt_job_worker_sleep state = mlt_job_sleep_of(entry);
+    mlt_job_worker_state state = mlt_job_state_of(entry);
     if (state == MLT_WORKER_ENDED) {
         worker.ended = worker.ranks;
     } else if (state == MLT_WORKER_UNBORN) {

@@ -93,7 +93,7 @@ mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *opti
     if (options->progress == MLT_PROGRESS_NONE ||
         (options->progress == MLT_PROGRESS_LINE && !isatty(STDERR_FILENO)))
         return NULL;
-    mlt_live_progress *p = mlt_take(1, sizeof *p);
+    mlt_live_progress *p = mlt_xcalloc(1, sizeof *p);
     p->live = live;
     p->plain = options->progress == MLT_PROGRESS_PLAIN;
     p->timer.ring = progress_on_timer;

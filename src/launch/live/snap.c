@@ -41,7 +41,7 @@ static bool fits(const mlt_live_part *part, size_t length)
 static void add_ranks(mlt_live_snap *s, const mlt_live_part *part, const char *ranks,
                       const char *calls)
 {
-    uint16_t *number = mlt_take(part->calls + 1, sizeof *number);
+    uint16_t *number = mlt_xcalloc(part->calls + 1, sizeof *number);
     for (uint32_t i = 0; i < part->calls; i++) {
         mlt_live_call call;
         memcpy(&call, calls + i * sizeof call, sizeof call);
@@ -209,7 +209,7 @@ mlt_live_sum mlt_live_snap_sum(const mlt_live_snap *s)
 
 uint32_t *mlt_live_snap_calls(const mlt_live_snap *s)
 {
-    uint32_t *count = mlt_take(s->call_count + 1, sizeof *count);
+    uint32_t *count = mlt_xcalloc(s->call_count + 1, sizeof *count);
     for (uint32_t i = 0; i < s->rank_count; i++)
         if (s->ranks[i].doing == MLT_LIVE_WAITS && s->ranks[i].call < s->call_count)
             count[s->ranks[i].call]++;
@@ -249,7 +249,7 @@ static uint32_t list_computing(const mlt_live_snap *s, mlt_live_late *list)
 
 uint32_t mlt_live_snap_late(const mlt_live_snap *s, mlt_live_late *out, uint32_t most)
 {
-    mlt_live_late *list = mlt_take(s->rank_count + 1, sizeof *list);
+    mlt_live_late *list = mlt_xcalloc(s->rank_count + 1, sizeof *list);
     uint32_t n = list_computing(s, list), late = 0;
     for (uint32_t i = 0; i < s->rank_count; i++) {
         const mlt_live_rank *r = &s->ranks[i];

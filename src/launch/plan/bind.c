@@ -274,8 +274,8 @@ static void replace_places(mlt_bind *bind, mlt_cpus *places, size_t count)
 // second of each...
 static void deal_out(mlt_bind *bind, const mlt_cpus *groups, size_t group_count)
 {
-    mlt_cpus *dealt = mlt_take(bind->count, sizeof *dealt);
-    bool *taken = mlt_take(bind->count, sizeof *taken);
+    mlt_cpus *dealt = mlt_xcalloc(bind->count, sizeof *dealt);
+    bool *taken = mlt_xcalloc(bind->count, sizeof *taken);
     size_t n = 0, before;
     do {
         before = n;
@@ -296,7 +296,7 @@ static void deal_out(mlt_bind *bind, const mlt_cpus *groups, size_t group_count)
 // Merges every `each` successive places of a group into one. A group's remainder is dropped.
 static void join_places(mlt_bind *bind, size_t each, const mlt_cpus *groups, size_t group_count)
 {
-    mlt_cpus *joined = mlt_take(bind->count, sizeof *joined);
+    mlt_cpus *joined = mlt_xcalloc(bind->count, sizeof *joined);
     size_t count = 0;
     for (size_t g = 0; g < group_count; g++) {
         size_t held = 0; // by the place that is being joined
@@ -357,7 +357,7 @@ static size_t first_of(const mlt_bind *bind, size_t place)
 static bool claim_places(mlt_bind *bind, size_t wanted)
 {
     size_t kept = 0;
-    bind->claims = mlt_take(bind->count, sizeof *bind->claims);
+    bind->claims = mlt_xcalloc(bind->count, sizeof *bind->claims);
     for (size_t i = 0; i < bind->count; i++) {
         int fd = wanted && kept == wanted ? -1 : claim(first_of(bind, i));
         if (fd >= 0)

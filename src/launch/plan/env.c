@@ -102,7 +102,7 @@ void mlt_env_put(mlt_env *env, char *variable)
             env->items[i] = variable;
             return;
         }
-    env->items = mlt_take_more(env->items, env->common + 1 + MLT_ENV_OWN + 1, sizeof *env->items);
+    env->items = mlt_xrealloc(env->items, env->common + 1 + MLT_ENV_OWN + 1, sizeof *env->items);
     env->items[env->common++] = variable;
 }
 
@@ -131,13 +131,13 @@ static void put_library_path(mlt_env *env)
 
 void mlt_env_collect(mlt_env *env, const mlt_options *options, const mlt_app *app)
 {
-    *env = (mlt_env){.items = mlt_take(MLT_ENV_OWN + 1, sizeof *env->items)};
+    *env = (mlt_env){.items = mlt_xcalloc(MLT_ENV_OWN + 1, sizeof *env->items)};
     mlt_env_mode mode = app->env_mode != MLT_ENV_ALL ? app->env_mode : options->env_mode;
     const char *list = app->env_list ? app->env_list : options->env_list;
     size_t room = 0;
     while (environ[room])
         room++;
-    env->items = mlt_take_more(env->items, room + MLT_ENV_OWN + 1, sizeof *env->items);
+    env->items = mlt_xrealloc(env->items, room + MLT_ENV_OWN + 1, sizeof *env->items);
     for (char **e = environ; *e; e++) // no variable comes twice: no need to look for an old one
         if (mode == MLT_ENV_ALL ? !is_one_of(replaced, sizeof replaced / sizeof *replaced, *e)
                                 : mode == MLT_ENV_LIST && in_list(list, *e))

@@ -24,7 +24,7 @@ const char *const mlt_option_grains[] = {"auto", "process", "thread", "fiber"};
 
 void mlt_texts_add(mlt_texts *texts, char *text)
 {
-    texts->items = mlt_take_more(texts->items, texts->count + 2, sizeof *texts->items);
+    texts->items = mlt_xrealloc(texts->items, texts->count + 2, sizeof *texts->items);
     texts->items[texts->count++] = text;
     texts->items[texts->count] = NULL;
 }
@@ -159,7 +159,7 @@ void mlt_option_take_help(mlt_option_reader *r, const mlt_option_row *ignored)
 
 static mlt_app *new_app(mlt_options *o)
 {
-    o->apps = mlt_take_more(o->apps, o->app_count + 1, sizeof *o->apps);
+    o->apps = mlt_xrealloc(o->apps, o->app_count + 1, sizeof *o->apps);
     mlt_app *app = &o->apps[o->app_count++];
     // What a worker or a rank is carries on to the next section.
     bool first = o->app_count == 1;
@@ -320,7 +320,7 @@ static const mlt_hosts *options_hosts_of(const mlt_app *app, const mlt_options *
 {
     mlt_hosts *hosts = app->list ? app->list : app->file;
     if (app->list && app->file) {
-        hosts = mlt_take(1, sizeof *hosts);
+        hosts = mlt_xcalloc(1, sizeof *hosts);
         mlt_hosts_choose(hosts, app->file, app->list);
     }
     mlt_hosts_trim(hosts, o->no_local);
@@ -347,7 +347,7 @@ static void take_file_of_variables(mlt_app *first)
     if (access(file, R_OK) != 0)
         mlt_quit(MLT_EXIT_USAGE, "the variable %s names the host file '%s': %s", where, file,
                  strerror(errno));
-    first->file = mlt_take(1, sizeof *first->file);
+    first->file = mlt_xcalloc(1, sizeof *first->file);
     first->own_hosts = true;
     mlt_hosts_add_file(first->file, file);
 }
@@ -361,7 +361,7 @@ static void use_allocation(mlt_options *o)
     for (size_t a = 0; a < o->app_count; a++)
         if (o->apps[a].list || o->apps[a].file)
             return;
-    mlt_hosts *hosts = mlt_take(1, sizeof *hosts);
+    mlt_hosts *hosts = mlt_xcalloc(1, sizeof *hosts);
     if (!mlt_allocation_find(&found, hosts)) {
         free(hosts);
         return;

@@ -68,7 +68,7 @@ static void check_app(const mlt_app *app)
 
 static void check_hosts(const mlt_placement *plan)
 {
-    mlt_placement_host *seen = mlt_take(plan->host_count, sizeof *seen);
+    mlt_placement_host *seen = mlt_xcalloc(plan->host_count, sizeof *seen);
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         const mlt_placement_proc *proc = &plan->procs[p];
         FUZZ_CHECK(proc->host < plan->host_count);

@@ -137,7 +137,7 @@ static mlt_hosts *begun(mlt_option_reader *r, mlt_hosts **hosts)
 {
     r->app->own_hosts = true;
     if (!*hosts)
-        *hosts = mlt_take(1, sizeof **hosts);
+        *hosts = mlt_xcalloc(1, sizeof **hosts);
     return *hosts;
 }
 

@@ -100,7 +100,7 @@ static uint32_t place_fill(const mlt_place *p, uint32_t *room, bool by_node, uin
 
 void mlt_place_count(const mlt_place *place, bool by_node, uint32_t n)
 {
-    uint32_t *room = mlt_take(place->hosts, sizeof *room);
+    uint32_t *room = mlt_xcalloc(place->hosts, sizeof *room);
     uint64_t sum = 0, round = rounds_done(place);
     for (uint32_t h = 0; h < place->hosts; h++) {
         place->counts[h] = 0;
@@ -118,7 +118,7 @@ void mlt_place_count(const mlt_place *place, bool by_node, uint32_t n)
 
 void mlt_place_deal(const mlt_place *p, uint32_t *host_of)
 {
-    uint32_t *open = mlt_take(p->hosts, sizeof *open);
+    uint32_t *open = mlt_xcalloc(p->hosts, sizeof *open);
     uint32_t count = 0, next = 0;
     for (uint32_t h = 0; h < p->hosts; h++)
         if (p->counts[h])

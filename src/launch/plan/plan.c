@@ -99,7 +99,7 @@ static const mlt_hosts_entry *this_host(void)
 // The indices of a section's hosts in the list of all.
 static uint32_t *join_hosts_of(maker *m, const mlt_app *app)
 {
-    uint32_t *index = mlt_take(plan_hosts_of(app), sizeof *index);
+    uint32_t *index = mlt_xcalloc(plan_hosts_of(app), sizeof *index);
     for (uint32_t h = 0; h < plan_hosts_of(app); h++) {
         const mlt_hosts_entry *host = app->hosts ? &app->hosts->hosts[h] : this_host();
         mlt_hosts_entry one = *host;
@@ -119,10 +119,10 @@ static bool shares_hosts(const maker *m, size_t a)
 
 static void join_hosts(maker *m)
 {
-    m->index = mlt_take(m->options->app_count, sizeof *m->index);
+    m->index = mlt_xcalloc(m->options->app_count, sizeof *m->index);
     for (size_t a = 0; a < m->options->app_count; a++)
         m->index[a] = shares_hosts(m, a) ? m->index[a - 1] : join_hosts_of(m, &m->options->apps[a]);
-    m->hosts = mlt_take(m->all->count, sizeof *m->hosts);
+    m->hosts = mlt_xcalloc(m->all->count, sizeof *m->hosts);
 }
 
 void mlt_placement_add(mlt_placement *plan, mlt_placement_host *on, mlt_placement_proc proc)
@@ -168,7 +168,7 @@ static void lay_out(maker *m, uint32_t a, const mlt_place *place, uint32_t n)
                 add_block(m, a, m->index[a][h], place->counts[h]);
         return;
     }
-    uint32_t *host_of = mlt_take(n, sizeof *host_of);
+    uint32_t *host_of = mlt_xcalloc(n, sizeof *host_of);
     mlt_place_deal(place, host_of);
     for (uint32_t i = 0; i < n; i++)
         add_block(m, a, m->index[a][host_of[i]], 1);
@@ -179,9 +179,9 @@ static void place_app(maker *m, uint32_t a, uint32_t *taken)
 {
     const mlt_app *app = &m->options->apps[a];
     uint32_t count = plan_hosts_of(app), n = (uint32_t)asked_of(app);
-    uint32_t *slots = mlt_take(count, sizeof *slots), *used = mlt_take(count, sizeof *used);
+    uint32_t *slots = mlt_xcalloc(count, sizeof *slots), *used = mlt_xcalloc(count, sizeof *used);
     mlt_place place = {.hosts = count, .slots = slots, .used = used};
-    place.counts = mlt_take(count, sizeof *place.counts);
+    place.counts = mlt_xcalloc(count, sizeof *place.counts);
     for (uint32_t h = 0; h < count; h++) {
         slots[h] = app->per_host ? app->per_host : app->hosts ? app->hosts->hosts[h].slots : 1;
         used[h] = taken[m->index[a][h]];
@@ -211,7 +211,7 @@ static void refuse_oversubscribed(const maker *m, uint32_t h)
 static void keep_used(maker *m)
 {
     mlt_placement *plan = m->plan;
-    uint32_t *new_index = mlt_take(m->all->count, sizeof *new_index);
+    uint32_t *new_index = mlt_xcalloc(m->all->count, sizeof *new_index);
     char where[64];
     for (uint32_t h = 0; h < m->all->count; h++) {
         snprintf(where, sizeof where, " on host '%.32s'", m->all->hosts[h].name);
@@ -246,8 +246,8 @@ void mlt_placement_make(const mlt_options *options, mlt_placement *plan)
     maker m = {.options = options, .plan = plan, .all = &plan->named};
     join_hosts(&m);
     refuse_local_words(&m);
-    plan->procs = mlt_take(count_up(options, m.all), sizeof *plan->procs);
-    uint32_t *taken = mlt_take(m.all->count, sizeof *taken);
+    plan->procs = mlt_xcalloc(count_up(options, m.all), sizeof *plan->procs);
+    uint32_t *taken = mlt_xcalloc(m.all->count, sizeof *taken);
     for (size_t a = 0; a < options->app_count; a++)
         place_app(&m, (uint32_t)a, taken);
     keep_used(&m);

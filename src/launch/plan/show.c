@@ -116,8 +116,8 @@ static void print_sum(const mlt_placement *plan, FILE *out)
 // There are at most as many rows as processes.
 static show_row *show_rows_of(const mlt_placement *plan, uint32_t *count)
 {
-    show_row *rows = mlt_take(plan->proc_count, sizeof *rows);
-    uint32_t *row_of = mlt_take(plan->host_count, sizeof *row_of);
+    show_row *rows = mlt_xcalloc(plan->proc_count, sizeof *rows);
+    uint32_t *row_of = mlt_xcalloc(plan->host_count, sizeof *row_of);
     for (uint32_t p = 0; p < plan->proc_count;)
         p = show_add_section(plan, p, rows, count, row_of);
     free(row_of);
@@ -130,7 +130,7 @@ void mlt_placement_show(const mlt_placement *plan, const mlt_options *options, F
                                                 "ranks", "which ranks", "program"};
     uint32_t count = 0;
     show_row *rows = show_rows_of(plan, &count);
-    char *(*lines)[COLUMNS] = mlt_take(count + 1, sizeof *lines);
+    char *(*lines)[COLUMNS] = mlt_xcalloc(count + 1, sizeof *lines);
     for (size_t c = 0; c < COLUMNS; c++)
         lines[0][c] = mlt_text_of("%s", titles[c]);
     for (uint32_t i = 0; i < count; i++) {

@@ -73,7 +73,7 @@ bool mlt_words_line(mlt_words_file *file)
     while ((line = whole_line(file))) {
         mlt_texts words = {NULL, 0};
         for (const char *at = line; *(at += strspn(at, " \t\r\n\v\f")) && *at != '#';) {
-            char *word = mlt_take(strlen(at) + 1, 1);
+            char *word = mlt_xcalloc(strlen(at) + 1, 1);
             at = one_word(at, word);
             if (!at)
                 mlt_quit(MLT_EXIT_USAGE, "%s:%u: a quote is not closed", file->path, file->line);

@@ -103,7 +103,7 @@ static void libraries_add(finder *f, char *path)
         free(path);
         return;
     }
-    out->paths = mlt_take_more(out->paths, out->count + 1, sizeof *out->paths);
+    out->paths = mlt_xrealloc(out->paths, out->count + 1, sizeof *out->paths);
     out->paths[out->count++] = path;
     look_at_file(f, path);
 }

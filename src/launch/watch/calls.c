@@ -226,7 +226,7 @@ static void calls_add_proc(calls_lines *l, mlt_job *job, const mlt_placement *pl
     for (uint32_t i = 0; i < plan->procs[proc].workers; i++) {
         uint32_t worker = plan->procs[proc].first_worker + i, first;
         uint32_t ranks = mlt_placement_ranks_of(plan, worker, &first);
-        const mlt_recorder *r = mlt_recorder_at(job, mlt_job_place_at(job, worker)->local);
+        const mlt_recorder *r = mlt_recorder_at(job, mlt_job_location_at(job, worker)->local);
         if (atomic_load_explicit(&r->head.mode, memory_order_relaxed) == MLT_RECORDER_ALL)
             l->most = UINT32_MAX;
         calls_add_worker(l, r, (int32_t)first, ranks);

@@ -30,9 +30,9 @@ struct mlt_changes {
 
 mlt_changes *mlt_changes_new(uint32_t hosts, mlt_changes_send *send, void *user)
 {
-    mlt_changes *c = mlt_take(1, sizeof *c);
+    mlt_changes *c = mlt_xcalloc(1, sizeof *c);
     *c = (mlt_changes){.hosts = hosts, .send = send, .user = user};
-    c->knows = mlt_take(hosts + 1ull, sizeof *c->knows);
+    c->knows = mlt_xcalloc(hosts + 1ull, sizeof *c->knows);
     mlt_list_init(&c->decisions);
     return c;
 }
@@ -96,7 +96,7 @@ static void take_kept(mlt_changes *c, open_change *o, uint32_t host)
 
 void mlt_changes_decides(mlt_changes *c, uint32_t host, const mlt_decision *decision)
 {
-    open_change *o = mlt_take(1, sizeof *o + c->hosts * sizeof *o->kept);
+    open_change *o = mlt_xcalloc(1, sizeof *o + c->hosts * sizeof *o->kept);
     int64_t number = ++c->number;
     o->number = number;
     o->host = host;

@@ -73,7 +73,7 @@ static void add_edges(edges *e, const mlt_hang *hang, uint32_t rank)
 // Ranks, and the barrier as the last node. The caller frees the graph.
 static mlt_digraph waits_of(const mlt_hang *hang, bool either)
 {
-    edges e = {.items = mlt_take(hang->count + hang->ranks, sizeof *e.items), .either = either};
+    edges e = {.items = mlt_xcalloc(hang->count + hang->ranks, sizeof *e.items), .either = either};
     for (uint32_t r = 0; r < hang->ranks; r++) {
         if (!stands(hang, r))
             continue;

@@ -201,7 +201,7 @@ void mlt_hang_print_groups(const mlt_hang *hang, FILE *out)
     groups g = {.hang = hang};
     uint32_t *own[MLT_HANG_RELATIONS];
     for (int how = 0; how < MLT_HANG_RELATIONS; how++) {
-        own[how] = mlt_take(hang->ranks, sizeof *own[how]);
+        own[how] = mlt_xcalloc(hang->ranks, sizeof *own[how]);
         for (uint32_t r = 0; r < hang->ranks; r++) {
             own[how][r] = group_of(&g, r, (mlt_hang_relation)how);
             g.items[own[how][r]].count++;

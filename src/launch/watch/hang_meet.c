@@ -93,7 +93,7 @@ static bool differ(const meeting *m, size_t count)
 
 void mlt_hang_print_mismatches(const mlt_hang *hang, FILE *out)
 {
-    meeting *m = mlt_take(hang->count, sizeof *m);
+    meeting *m = mlt_xcalloc(hang->count, sizeof *m);
     size_t count = 0, told = 0;
     for (size_t i = 0; i < hang->count; i++) {
         const mlt_ctl_wait *w = &hang->records[i];

@@ -88,7 +88,7 @@ void mlt_hang_procs_print(mlt_hang_procs *procs, FILE *out)
     if (procs->count == 0)
         return;
     qsort(procs->items, procs->count, sizeof *procs->items, hang_procs_by_rank);
-    bool *told = mlt_take(procs->count, sizeof *told);
+    bool *told = mlt_xcalloc(procs->count, sizeof *told);
     size_t shown = 0, left = 0;
     for (size_t i = 0; i < procs->count; i++) {
         const mlt_hang_worker_text *own = &procs->items[i];

@@ -11,10 +11,10 @@ enum { MOST_HELD = 1 << 16 }; // messages that match no receive
 
 mlt_hang *mlt_hang_new(uint32_t ranks)
 {
-    mlt_hang *hang = mlt_take(1, sizeof *hang);
+    mlt_hang *hang = mlt_xcalloc(1, sizeof *hang);
     hang->ranks = ranks;
-    hang->state = mlt_take(ranks, sizeof *hang->state);
-    hang->moves = mlt_take(ranks, sizeof *hang->moves);
+    hang->state = mlt_xcalloc(ranks, sizeof *hang->state);
+    hang->moves = mlt_xcalloc(ranks, sizeof *hang->moves);
     return hang;
 }
 
@@ -107,8 +107,8 @@ void mlt_hang_sort(mlt_hang *hang)
 {
     free(hang->first);
     free(hang->order);
-    hang->first = mlt_take((size_t)hang->ranks + 2, sizeof *hang->first);
-    hang->order = mlt_take(hang->count, sizeof *hang->order);
+    hang->first = mlt_xcalloc((size_t)hang->ranks + 2, sizeof *hang->first);
+    hang->order = mlt_xcalloc(hang->count, sizeof *hang->order);
     for (size_t i = 0; i < hang->count; i++)
         hang->first[hang->records[i].rank + 2]++;
     for (uint32_t r = 0; r < hang->ranks; r++)

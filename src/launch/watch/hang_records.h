@@ -46,7 +46,7 @@ const mlt_ctl_job *mlt_hang_job_of(const mlt_hang *hang, int32_t rank);
 // In a collective call, of which more is known (ctl.h).
 static inline bool mlt_hang_in_collective(const mlt_ctl_wait *w)
 {
-    return w->kind == MLT_WAIT_BARRIER && w->label[0];
+    return w->kind == MLT_WAIT_COLLECTIVE && w->label[0];
 }
 
 static inline const mlt_ctl_wait *mlt_hang_record(const mlt_hang *hang, size_t i)
@@ -67,7 +67,7 @@ static inline bool mlt_hang_peer_ended(const mlt_hang *hang, const mlt_ctl_wait 
 // In a barrier of all, without a peer of its own. For whom a part of the ranks waits is not known.
 static inline bool mlt_hang_in_barrier(const mlt_ctl_wait *w)
 {
-    return w->kind == MLT_WAIT_BARRIER && w->peer < 0 &&
+    return w->kind == MLT_WAIT_COLLECTIVE && w->peer < 0 &&
            w->context / MLT_CONTEXTS == MLT_HANG_WORLD &&
            w->context % MLT_CONTEXTS != MLT_HANG_PART;
 }

@@ -29,7 +29,7 @@ static mlt_ctl_wait barrier(int32_t rank)
 {
     return (mlt_ctl_wait){.rank = rank,
                           .peer = -1,
-                          .kind = MLT_WAIT_BARRIER,
+                          .kind = MLT_WAIT_COLLECTIVE,
                           .all = 1,
                           .open = 1,
                           .call = "MPI_Barrier"};

@@ -198,7 +198,7 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, mlt_han
         print_peer(hang, w, how, out);
         mlt_hang_say_envelope(w, bytes, out);
         break;
-    case MLT_WAIT_BARRIER:
+    case MLT_WAIT_COLLECTIVE:
         fputs(" on ", out);
         mlt_hang_say_communicator(w, out);
         break;
@@ -237,7 +237,7 @@ static void print_list(const mlt_hang *hang, size_t from, size_t to, mlt_hang_re
         mlt_ctl_wait one = *mlt_hang_record(hang, from + i);
         one.open = 2; // the call's name says nothing about this operation
         if (one.kind == MLT_WAIT_OTHER ||
-            (one.kind == MLT_WAIT_BARRIER && !mlt_hang_in_collective(&one)))
+            (one.kind == MLT_WAIT_COLLECTIVE && !mlt_hang_in_collective(&one)))
             fputs(one.kind == MLT_WAIT_OTHER ? "something else" : "a barrier", out);
         print_operation(hang, &one, how, bytes, out);
     }

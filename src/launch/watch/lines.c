@@ -106,7 +106,7 @@ static char *answer_of(char **argv, const char *dir, int64_t until)
     if (pipe2(ends, O_CLOEXEC) != 0)
         return NULL;
     bool started = lines_start(argv, dir, ends[1], &pid);
-    char *answer = started ? mlt_take(1, ANSWER) : NULL;
+    char *answer = started ? mlt_xcalloc(1, ANSWER) : NULL;
     close(ends[1]);
     if (started) {
         read_all(ends[0], answer, ANSWER - 1, until);

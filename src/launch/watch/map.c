@@ -48,7 +48,7 @@ void mlt_path_map_choices(mlt_path_map *map, const mlt_ctl_choice *choices, size
         while (at < map->choice_count && !same_choice(&map->choices[at], &one))
             at++;
         if (at == map->choice_count) {
-            map->choices = mlt_take_more(map->choices, at + 1, sizeof *map->choices);
+            map->choices = mlt_xrealloc(map->choices, at + 1, sizeof *map->choices);
             map->choices[map->choice_count++] = one;
             continue;
         }
@@ -88,7 +88,7 @@ void mlt_path_map_paths(mlt_path_map *map, const mlt_ctl_path *paths, size_t cou
         while (at < map->path_count && !same_path(&map->paths[at], &one))
             at++;
         if (at == map->path_count) {
-            map->paths = mlt_take_more(map->paths, at + 1, sizeof *map->paths);
+            map->paths = mlt_xrealloc(map->paths, at + 1, sizeof *map->paths);
             map->paths[map->path_count++] = one;
             continue;
         }

@@ -39,9 +39,9 @@ struct mlt_report {
 
 mlt_report *mlt_report_new(const mlt_placement *plan)
 {
-    mlt_report *report = mlt_take(1, sizeof *report);
+    mlt_report *report = mlt_xcalloc(1, sizeof *report);
     report->plan = plan;
-    report->loads = mlt_take(plan->workers, sizeof *report->loads);
+    report->loads = mlt_xcalloc(plan->workers, sizeof *report->loads);
     return report;
 }
 
@@ -68,7 +68,7 @@ void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t coun
         while (at < report->call_count && strcmp(report->calls[at].name, one.name) != 0)
             at++;
         if (at == report->call_count) {
-            report->calls = mlt_take_more(report->calls, at + 1, sizeof *report->calls);
+            report->calls = mlt_xrealloc(report->calls, at + 1, sizeof *report->calls);
             report->calls[report->call_count++] = one;
             continue;
         }
@@ -98,7 +98,7 @@ static void add_load(mlt_report *report, uint32_t worker, const mlt_ctl_stats *s
 
 static void add_moves(mlt_ctl_moves *sum, const mlt_ctl_moves *more)
 {
-    for (int i = 0; i < MLT_CTL_VERBS; i++)
+    for (int i = 0; i < MLT_CTL_OPS; i++)
         sum->ops[i] += more->ops[i];
     for (int i = 0; i < MLT_CTL_DISTANCES; i++) {
         sum->one_sided[i] += more->one_sided[i];

@@ -288,7 +288,7 @@ static void take_ctl(mlt_watch *w, mlt_watch_proc *p, char *body, size_t length)
         return;
     char *aligned = NULL; // from another host it is where the channel has it
     if ((uintptr_t)body % _Alignof(max_align_t)) {
-        aligned = mlt_take(length + 1, 1);
+        aligned = mlt_xcalloc(length + 1, 1);
         memcpy(aligned, body, length);
         body = aligned;
     }
@@ -588,10 +588,10 @@ static void guard_ready(mlt_loop_source *source, uint32_t events)
 
 mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
 {
-    mlt_watch *w = mlt_take(1, sizeof *w);
+    mlt_watch *w = mlt_xcalloc(1, sizeof *w);
     w->conf = *conf;
-    w->procs = mlt_take(conf->plan->proc_count, sizeof *w->procs);
-    w->hosts = mlt_take(conf->plan->host_count, sizeof *w->hosts);
+    w->procs = mlt_xcalloc(conf->plan->proc_count, sizeof *w->procs);
+    w->hosts = mlt_xcalloc(conf->plan->host_count, sizeof *w->hosts);
     w->changes = mlt_changes_new(conf->plan->host_count, mlt_watch_send, w);
     w->children = mlt_children_new(conf->options, conf->plan, conf->group, w);
     if (!conf->adopted)

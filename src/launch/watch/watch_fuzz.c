@@ -99,7 +99,7 @@ static void scribble(job *j, const char *bytes, size_t n)
     memcpy(&at, bytes, sizeof at);
     for (size_t i = sizeof at; i < n; i++)
         j->ranks_view[(at + i) % j->bytes] = bytes[i];
-    FUZZ_CHECK(mlt_job_look_at(j->segment).ended <= WORKERS);
+    FUZZ_CHECK(mlt_job_observe(j->segment).ended <= WORKERS);
 }
 
 static void play(void *argument)

@@ -107,7 +107,7 @@ void mlt_watch_collect(mlt_watch *w, mlt_watch_purpose why)
     }
     w->purpose = why;
     w->hang = mlt_hang_new(w->conf.plan->ranks);
-    w->moves = mlt_take(w->conf.plan->workers, sizeof *w->moves);
+    w->moves = mlt_xcalloc(w->conf.plan->workers, sizeof *w->moves);
     w->open_answers = 0;
     for (uint32_t h = 0; h < w->conf.plan->host_count; h++) {
         w->hosts[h].stated = w->hosts[h].lost;
@@ -165,7 +165,7 @@ void mlt_watch_begin_look(mlt_watch *w, uint64_t now)
     w->look_at = now + look_pause(w);
     if (w->purpose != MLT_WATCH_FOR_NOBODY || w->open_looks > 0)
         return;
-    w->sum = (mlt_job_look){.quiet = true};
+    w->sum = (mlt_job_observation){.quiet = true};
     for (uint32_t h = 0; h < w->conf.plan->host_count; h++) {
         w->hosts[h].looked = w->hosts[h].lost;
         w->open_looks += !w->hosts[h].lost;
@@ -182,7 +182,7 @@ static bool is_debugged(const mlt_watch *w)
 
 void mlt_watch_judge_look(mlt_watch *w)
 {
-    mlt_job_look look = w->sum;
+    mlt_job_observation look = w->sum;
     bool same = look.quiet && w->look.quiet && look.epochs == w->look.epochs &&
                 look.in_flight == w->look.in_flight && look.ended == w->look.ended;
     w->equal_looks = !look.quiet || !look.asleep ? 0 : same ? w->equal_looks + 1 : 1;
@@ -199,7 +199,7 @@ void mlt_watch_judge_look(mlt_watch *w)
 
 void mlt_watch_take_look(mlt_watch *w, const mlt_frame *frame, const char *body)
 {
-    mlt_job_look look;
+    mlt_job_observation look;
     if (frame->value != w->look_number || frame->length != sizeof look ||
         w->hosts[frame->from].looked || !w->open_looks)
         return;

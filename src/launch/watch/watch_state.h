@@ -87,7 +87,7 @@ struct mlt_watch {
     char *lost;        // a connection was lost: the sentence, if nothing else explains it
     bool shows;        // the line of hosts that are ready is on the terminal
 
-    mlt_job_look look, sum; // the last one, and the one that is being added up
+    mlt_job_observation look, sum; // the last one, and the one that is being added up
     int64_t look_number;
     uint32_t open_looks;     // hosts that have not answered
     mlt_greet_types types;   // of the first host that was ready

@@ -60,7 +60,7 @@ void *mlt_coll_memory_take(mlt_rank *me, uint64_t bytes)
         return NULL;
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (!w->rooms)
-        w->rooms = mlt_take(1, sizeof *w->rooms);
+        w->rooms = mlt_xcalloc(1, sizeof *w->rooms);
     uint32_t class = coll_class_of(bytes);
     coll_room *r = class < CLASSES ? w->rooms->free[class] : NULL;
     if (r) {
@@ -467,7 +467,7 @@ void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
     if (!mlt_team_look(team, number, fixed, &missing, &awaits) && team->paths &&
         team->paths->checks)
         (void)mlt_team_look(team, number - 1, fixed, &missing, &awaits);
-    out->kind = MLT_WAIT_BARRIER;
+    out->kind = MLT_WAIT_COLLECTIVE;
     out->context = req ? job->comm->context : wait->context;
     out->number = (uint32_t)number;
     out->root = mlt_team_root(team, number, fixed);
@@ -482,7 +482,7 @@ static inline void park(mlt_rank *me, const mlt_comm *comm, const mlt_team *team
 {
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
-        .kind = MLT_WAIT_BARRIER,
+        .kind = MLT_WAIT_COLLECTIVE,
         .context = comm->context,
         .team = team,
         .number = number,
@@ -715,7 +715,7 @@ static MLT_COLD int tell_lost(mlt_rank *me, const mlt_msg *msg, const mlt_rank *
             "a rank of another job made a collective call, but rank %d made another "
             "call instead, or none: what was sent to it is lost",
             (int)to->world);
-    const mlt_job_place *home = mlt_job_place_at(w->boot->job, sender);
+    const mlt_job_location *home = mlt_job_location_at(w->boot->job, sender);
     if (mlt_coll_callsig_find(w, msg->type, &callsig))
         mlt_coll_callsig_words(&callsig, &nothing, NULL, call, sizeof call);
     snprintf(from, sizeof from, home->ranks > 1 ? "a rank from %u to %u" : "rank %u",
@@ -794,7 +794,7 @@ int mlt_coll_check_odd_data(mlt_rank *me, mlt_comm *comm, mlt_coll_data d)
     if (!d.type)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TYPE,
                              "argument %s is no datatype of this rank, or was freed%s",
-                             coll_word(name, &d, "type", "datatype"), mlt_dtype_mixed());
+                             coll_word(name, &d, "type", "datatype"), mlt_dtype_long_double_hint());
     if (!d.type->committed)
         return mlt_bad_uncommitted(me, comm, me->fn, coll_word(name, &d, "type", "datatype"));
     if (d.count < 0)

@@ -21,15 +21,15 @@ typedef struct shape {
     uint8_t listed[2], same;
     uint8_t merged; // and the blocks that are received are alike
     // The rest is enough if there are rules: both sides are listed then.
-    uint32_t blocks[2];   // messages, if they are listed
-    mlt_goal_part part[]; // what is sent, if it is listed; then what is received
+    uint32_t blocks[2];      // messages, if they are listed
+    mlt_goal_message part[]; // what is sent, if it is listed; then what is received
 } shape;
 _Static_assert(sizeof(shape) == 56, "no padding: compared as bytes");
 
 // In the job's memory; lists of packed sides follow.
 typedef struct list_exchange {
     const mlt_comm *comm;
-    mlt_goal_parts parts; // those that are listed
+    mlt_goal_messages parts; // those that are listed
     shape shape;
 } list_exchange;
 
@@ -198,7 +198,7 @@ static inline uint64_t list_room(const list_view *v)
 // Where the blocks of a list lie for the schedule, and for whoever packs them. `room`: list_room
 // bytes. Returns the bytes of the schedule's buffer.
 static uint64_t list_lay_out(mlt_rank *me, mlt_comm *comm, const shape *s, int mode,
-                             const mlt_coll_list *l, const list_view *v, mlt_goal_part *part,
+                             const mlt_coll_list *l, const list_view *v, mlt_goal_message *part,
                              void *room, mlt_coll_side *side)
 {
     uint64_t *counts = room, at = 0;
@@ -212,7 +212,7 @@ static uint64_t list_lay_out(mlt_rank *me, mlt_comm *comm, const shape *s, int m
         if (!type || !type->size)
             continue;
         uint64_t bytes = (uint64_t)count * type->size;
-        part[p] = (mlt_goal_part){
+        part[p] = (mlt_goal_message){
             .peer = (uint32_t)peer,
             .tag = tag,
             .at = v->plain ? (uint64_t)(displ * unit_of(l, type) - v->low) : at,
@@ -264,16 +264,16 @@ static bool is_listed(const mlt_coll_list *l, bool ruled, int mode)
 
 // The messages of one side whose blocks are alike; the caller frees them. Those with nobody and without
 // bytes are left out.
-static mlt_goal_part *list_parts_of(const list_exchange *x, int mode, uint32_t *count)
+static mlt_goal_message *list_parts_of(const list_exchange *x, int mode, uint32_t *count)
 {
     const shape *s = &x->shape;
-    mlt_goal_part *parts = mlt_take(s->blocks[mode] + 1ull, sizeof *parts);
+    mlt_goal_message *parts = mlt_xcalloc(s->blocks[mode] + 1ull, sizeof *parts);
     uint32_t n = 0;
     for (uint32_t i = 0; s->bytes[mode] && i < s->blocks[mode]; i++) {
         int32_t tag, peer = peer_of(x->comm, s, mode, i, &tag);
         uint64_t at = s->same && mode == SENT ? 0 : i * s->bytes[mode];
         if (peer >= 0)
-            parts[n++] = (mlt_goal_part){(uint32_t)peer, tag, at, s->bytes[mode]};
+            parts[n++] = (mlt_goal_message){(uint32_t)peer, tag, at, s->bytes[mode]};
     }
     *count = n;
     return parts;
@@ -282,20 +282,21 @@ static mlt_goal_part *list_parts_of(const list_exchange *x, int mode, uint32_t *
 static void list_emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
 {
     const list_exchange *x = what->custom;
-    mlt_goal_parts parts = x->parts;
-    mlt_goal_part *send = NULL, *recv = NULL;
+    mlt_goal_messages parts = x->parts;
+    mlt_goal_message *send = NULL, *recv = NULL;
     if (!x->shape.listed[SENT])
         parts.send = send = list_parts_of(x, SENT, &parts.sends);
     if (!x->shape.listed[RECEIVED])
         parts.recv = recv = list_parts_of(x, RECEIVED, &parts.recvs);
-    mlt_coll_list_emit(program, rank, &parts, x->shape.merged);
+    mlt_exchange_emit(program, rank, &parts, x->shape.merged);
     free(send);
     free(recv);
 }
 
 // ---- operations that have rules
 
-static const mlt_goal_part *own_part(const mlt_comm *comm, const mlt_goal_part *part, uint32_t n)
+static const mlt_goal_message *own_part(const mlt_comm *comm, const mlt_goal_message *part,
+                                        uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (part[i].peer == (uint32_t)comm->rank)
@@ -305,10 +306,11 @@ static const mlt_goal_part *own_part(const mlt_comm *comm, const mlt_goal_part *
 
 // What goes to the rank itself comes from it. Blocks may lie anywhere, so only those for oneself are
 // compared: buffers that were taken for each other have them in the same place.
-static int check_own(mlt_rank *me, const mlt_coll_job *job, const mlt_goal_parts *parts, bool apart)
+static int check_own(mlt_rank *me, const mlt_coll_job *job, const mlt_goal_messages *parts,
+                     bool apart)
 {
-    const mlt_goal_part *from = own_part(job->comm, parts->send, parts->sends);
-    const mlt_goal_part *to = own_part(job->comm, parts->recv, parts->recvs);
+    const mlt_goal_message *from = own_part(job->comm, parts->send, parts->sends);
+    const mlt_goal_message *to = own_part(job->comm, parts->recv, parts->recvs);
     uint64_t sent = from ? from->bytes : 0, received = to ? to->bytes : 0;
     if (MLT_UNLIKELY(sent != received))
         return mlt_coll_bad_sizes(me, job->comm, sent, received);
@@ -380,7 +382,7 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
                                      list_room(&view[RECEIVED]));
     mlt_coll_job job = {.comm = comm, .memory = x, .writes_out = true};
     mlt_coll_side *side[2] = {&job.in, &job.out};
-    mlt_goal_part *part[2] = {x->shape.part, x->shape.part + view[SENT].parts};
+    mlt_goal_message *part[2] = {x->shape.part, x->shape.part + view[SENT].parts};
     unsigned char *room = (unsigned char *)&x->shape + key;
     for (int mode = SENT; mode <= RECEIVED; mode++) {
         if (s.listed[mode])
@@ -391,12 +393,12 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
         room += list_room(&view[mode]);
     }
     x->comm = comm;
-    x->parts = (mlt_goal_parts){.send = part[SENT],
-                                .recv = part[RECEIVED],
-                                .sends = view[SENT].parts,
-                                .recvs = view[RECEIVED].parts,
-                                .in = s.whole[SENT],
-                                .out = s.whole[RECEIVED]};
+    x->parts = (mlt_goal_messages){.send = part[SENT],
+                                   .recv = part[RECEIVED],
+                                   .sends = view[SENT].parts,
+                                   .recvs = view[RECEIVED].parts,
+                                   .in = s.whole[SENT],
+                                   .out = s.whole[RECEIVED]};
     x->shape = s;
     uint64_t skip = ruled ? offsetof(shape, blocks) : 0;
     job.what = (mlt_coll_what){.collective = MLT_COLL_EXCHANGE,

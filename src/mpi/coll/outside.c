@@ -18,7 +18,7 @@ void mlt_outside_look(mlt_worker *worker)
     mlt_job *job = worker->boot->job;
     if (!w || !job->launched)
         return; // it looks when MPI begins
-    // acquire: pairs with mlt_job_want_change.
+    // acquire: pairs with mlt_job_want_rules.
     uint32_t wanted =
         atomic_load_explicit(&mlt_job_board_at(job)->rules_wanted, memory_order_acquire);
     if (wanted == w->change)
@@ -98,8 +98,8 @@ void mlt_outside_take(mlt_rank *me, mlt_comm *comm, uint32_t call)
     uint32_t change = (uint32_t)(decided >> 32);
     if (!change || call <= (uint32_t)decided || !mlt_comm_rules_take(comm, change, call))
         return;
-    char *file = mlt_take(MLT_JOB_FILE, 1), *why = mlt_take(MLT_CHANGE_WHY, 1);
-    memcpy(file, board->rule_files[change % MLT_JOB_FILES], MLT_JOB_FILE - 1);
+    char *file = mlt_xcalloc(MLT_JOB_RULES_PATH, 1), *why = mlt_xcalloc(MLT_CHANGE_WHY, 1);
+    memcpy(file, board->rule_files[change % MLT_JOB_RULE_FILES], MLT_JOB_RULES_PATH - 1);
     int code;
     (void)mlt_coll_load_rulebook(me, comm, file[0] ? file : NULL, why, &code);
     if (comm->rank == 0)

@@ -77,7 +77,7 @@ void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team
 static int32_t *ranks_of(mlt_rank *me, mlt_comm *comm, const mlt_map *group, const char *name,
                          int *code)
 {
-    int32_t *ranks = mlt_take((size_t)group->size, sizeof *ranks);
+    int32_t *ranks = mlt_xcalloc((size_t)group->size, sizeof *ranks);
     for (int32_t i = 0; i < group->size; i++) {
         ranks[i] = mlt_map_rank(mlt_comm_group(comm), mlt_map_world(group, i));
         if (ranks[i] >= 0)
@@ -102,9 +102,9 @@ static void reduce_to_join(pair *p, const int32_t *from, int32_t froms, const in
                            int32_t tos)
 {
     uint32_t n = 0;
-    p->ranks = mlt_take((size_t)froms + (size_t)tos, sizeof *p->ranks);
-    p->contributes = mlt_take((size_t)froms + (size_t)tos, 1);
-    p->receives = mlt_take((size_t)froms + (size_t)tos, 1);
+    p->ranks = mlt_xcalloc((size_t)froms + (size_t)tos, sizeof *p->ranks);
+    p->contributes = mlt_xcalloc((size_t)froms + (size_t)tos, 1);
+    p->receives = mlt_xcalloc((size_t)froms + (size_t)tos, 1);
     for (int32_t f = 0, t = 0; f < froms || t < tos; n++) {
         bool gives = f < froms && (t == tos || from[f] <= to[t]);
         bool gets = t < tos && (f == froms || to[t] <= from[f]);
@@ -128,7 +128,7 @@ static pair *reduce_to_pair_new(mlt_rank *me, mlt_comm *comm, mlt_map *contribut
         free(from);
         return NULL;
     }
-    pair *p = mlt_take(1, sizeof *p);
+    pair *p = mlt_xcalloc(1, sizeof *p);
     p->contributors = mlt_map_hold(contributors);
     p->receivers = mlt_map_hold(receivers);
     reduce_to_join(p, from, contributors->size, to, receivers->size);
@@ -149,7 +149,7 @@ static void make_team(mlt_rank *me, mlt_comm *comm, pair *p)
 {
     bool member = p->gives || p->gets;
     uint32_t self = 0;
-    int32_t *world = mlt_take(p->size, sizeof *world);
+    int32_t *world = mlt_xcalloc(p->size, sizeof *world);
     for (uint32_t i = 0; i < p->size; i++) {
         world[i] = mlt_comm_world_rank(comm, p->ranks[i]);
         if (p->ranks[i] == comm->rank)
@@ -189,7 +189,7 @@ static struct mlt_reduce_tos *all_of(mlt_comm *comm)
 {
     mlt_comm_extra *extra = mlt_comm_extra_of(comm);
     if (!extra->reduce_to) {
-        extra->reduce_to = mlt_take(1, sizeof *extra->reduce_to);
+        extra->reduce_to = mlt_xcalloc(1, sizeof *extra->reduce_to);
         extra->reduce_to->ranks = (uint32_t)comm->size;
     }
     return extra->reduce_to;
@@ -289,8 +289,8 @@ static void load_by_others(struct mlt_reduce_tos *all, duty *plan)
 {
     const pair *p = plan->pair;
     if (!all->in) {
-        all->in = mlt_take(all->ranks, sizeof *all->in);
-        all->out = mlt_take(all->ranks, sizeof *all->out);
+        all->in = mlt_xcalloc(all->ranks, sizeof *all->in);
+        all->out = mlt_xcalloc(all->ranks, sizeof *all->out);
     }
     mlt_reduce_to_load *after = mlt_reduce_to_load_new(p->size);
     for (uint32_t i = 0; i < p->size; i++) {

@@ -51,7 +51,7 @@ void mlt_coll_worker_init(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
     const char *file = mlt_coll_conf_now.file, *force = mlt_coll_conf_now.force;
-    char *why = mlt_take(RULES_WHY, 1);
+    char *why = mlt_xcalloc(RULES_WHY, 1);
     bool fine = true;
     if (file && file[0]) {
         if (!worker->boot->job->launched) // mpirun has proven it otherwise
@@ -65,7 +65,7 @@ void mlt_coll_worker_init(mlt_worker *worker)
     if (!fine)
         mlt_fatal("%s", why);
     free(why);
-    w->ledger = mlt_take(1, sizeof *w->ledger);
+    w->ledger = mlt_xcalloc(1, sizeof *w->ledger);
     mlt_ledger_init(w->ledger);
     w->ledger->shown = mlt_live_here();
     w->ledger->measures = mlt_coll_conf_now.paths;
@@ -74,7 +74,7 @@ void mlt_coll_worker_init(mlt_worker *worker)
     if (paths)
         atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
     w->ledger->interceptors = mlt_interceptors_new(w->rulebook, w->ledger);
-    mlt_interceptors_enter(w->ledger->interceptors);
+    mlt_interceptors_set(w->ledger->interceptors);
     if (w->ledger->interceptors) {
         atomic_store_explicit(&mlt_interceptors_exist, true, memory_order_relaxed);
         atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
@@ -88,9 +88,9 @@ void mlt_coll_worker_fini(mlt_worker *worker)
     mlt_mpi_worker *w = worker->mpi;
     free(w->forced);
     if (w->ledger->interceptors) { // what went along them after MPI_Finalize, or without it
-        mlt_interceptors_tell(w->ledger->interceptors);
+        mlt_interceptors_report(w->ledger->interceptors);
         mlt_ledger_send(w->ledger, worker->boot->ctl, worker->index);
-        mlt_interceptors_enter(NULL);
+        mlt_interceptors_set(NULL);
         mlt_interceptors_free(w->ledger->interceptors);
     }
     mlt_ledger_fini(w->ledger);
@@ -104,7 +104,7 @@ void mlt_coll_tell(mlt_worker *worker)
     mlt_mpi_worker *w = worker->mpi;
     if (w->world->team) // others have told when they were freed
         mlt_team_tell(w->world->team);
-    mlt_interceptors_tell(w->ledger->interceptors);
+    mlt_interceptors_report(w->ledger->interceptors);
     mlt_ledger_send(w->ledger, worker->boot->ctl, worker->index);
 }
 
@@ -129,7 +129,7 @@ mlt_coll_sources *mlt_comm_sources(mlt_comm *comm)
     mlt_comm_shared *shared = mlt_comm_shared_of(comm);
     if (!shared->sources) {
         const mlt_mpi_worker *w = mlt_mpi_worker_of(comm->owner);
-        rules *r = mlt_take(1, sizeof *r);
+        rules *r = mlt_xcalloc(1, sizeof *r);
         if (!shared->foreign) { // other jobs may have other rules
             r->sources.forced = w->forced;
             r->sources.rulebook = w->rulebook;
@@ -163,7 +163,7 @@ void mlt_comm_rules_load(mlt_comm *comm, mlt_coll_rulebook *rulebook)
     rules *r = rules_of(comm);
     mlt_coll_rulebook *before = mlt_coll_sources_load(&r->sources, rulebook);
     if (before) {
-        r->old = mlt_take_more(r->old, r->old_count + 1ull, sizeof *r->old);
+        r->old = mlt_xrealloc(r->old, r->old_count + 1ull, sizeof *r->old);
         r->old[r->old_count++] = before;
     }
     if (rulebook && rulebook->paths_count) {

@@ -21,7 +21,7 @@ static int32_t speaker(const void *at, int32_t place)
 // The ranks of this worker, ascending.
 static int32_t *find_locals(const mlt_worker *w, const mlt_map *map, uint32_t present)
 {
-    int32_t *locals = mlt_take(present, sizeof *locals);
+    int32_t *locals = mlt_xcalloc(present, sizeof *locals);
     for (int32_t r = 0, n = 0; r < map->size; r++)
         if (mlt_worker_of_rank(w, mlt_map_world(map, r)) == w->index)
             locals[n++] = r;

@@ -43,13 +43,13 @@ mlt_members *mlt_members_new(const mlt_worker *w, const mlt_map *first, const ml
 {
     uint32_t workers =
         w->wire && w->wire->worlds ? mlt_worlds_workers(w->wire->worlds) : w->boot->job->workers;
-    seen s = {.at = mlt_take(workers, sizeof *s.at),
-              .place = mlt_take(workers, sizeof *s.place),
+    seen s = {.at = mlt_xcalloc(workers, sizeof *s.at),
+              .place = mlt_xcalloc(workers, sizeof *s.place),
               .contiguous = true};
     agreement_look_at(w, first, &s);
     agreement_look_at(w, second, &s);
     mlt_assert(s.place[w->index]);
-    mlt_members *members = mlt_take(1, sizeof *members + s.workers * sizeof *members->at);
+    mlt_members *members = mlt_xcalloc(1, sizeof *members + s.workers * sizeof *members->at);
     *members = (mlt_members){.refs = 1,
                              .workers = s.workers,
                              .place = s.place[w->index] - 1,
@@ -121,7 +121,7 @@ static void add_used(mlt_agreement *m)
 
 static uint32_t draw(const mlt_agreement *m)
 {
-    uint32_t *used = mlt_take_more(NULL, m->bytes / sizeof *used + 1, sizeof *used), count = 0;
+    uint32_t *used = mlt_xrealloc(NULL, m->bytes / sizeof *used + 1, sizeof *used), count = 0;
     for (uint64_t at = 0; at < m->bytes;) {
         const mlt_agreement_item *item = (const mlt_agreement_item *)(m->data + at);
         if (item->order == USED) {
@@ -343,7 +343,7 @@ bool mlt_agreement_is_open(const mlt_agreement_place *place)
 
 static mlt_agreement *open_agreement(mlt_worker *worker, const mlt_agreement_place *place)
 {
-    mlt_agreement *m = mlt_take(1, sizeof *m);
+    mlt_agreement *m = mlt_xcalloc(1, sizeof *m);
     m->place = *place;
     m->place.members = place->members ? mlt_members_hold(place->members)
                                       : mlt_members_new(worker, place->group[0], place->group[1]);
@@ -382,7 +382,7 @@ void mlt_agreement_wait(mlt_participant *participant, uint32_t context)
     mlt_rank *me = participant->rank;
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
-        .kind = MLT_WAIT_BARRIER,
+        .kind = MLT_WAIT_COLLECTIVE,
         .context = context,
     };
     participant->fiber = mlt_rank_fiber(me);

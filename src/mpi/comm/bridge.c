@@ -33,13 +33,13 @@ static uint32_t bridge_place_of(mlt_bridge_side *side, const mlt_worlds *worlds,
     for (uint32_t i = 0; i < side->job_count; i++)
         if (side->jobs[i].identity == identity)
             return i;
-    side->jobs = mlt_take_more(side->jobs, side->job_count + (size_t)1, sizeof *side->jobs);
+    side->jobs = mlt_xrealloc(side->jobs, side->job_count + (size_t)1, sizeof *side->jobs);
     mlt_world_shape *shape = &side->jobs[side->job_count];
     if (identity == job->identity) {
         mlt_world_own_shape(job, shape);
     } else {
         *shape = mlt_worlds_of_rank(worlds, world)->shape;
-        mlt_world_run *runs = mlt_take(shape->run_count, sizeof *runs);
+        mlt_world_run *runs = mlt_xcalloc(shape->run_count, sizeof *runs);
         memcpy(runs, shape->runs, shape->run_count * sizeof *runs);
         shape->runs = runs;
     }
@@ -132,7 +132,7 @@ static const char *read_job(mlt_bridge_side *side, reader *r)
     memcpy(shape->name, job.name, sizeof shape->name);
     shape->name[sizeof shape->name - 1] = '\0';
     mlt_text_printable(shape->name);
-    shape->runs = mlt_take(job.runs, sizeof *shape->runs);
+    shape->runs = mlt_xcalloc(job.runs, sizeof *shape->runs);
     side->job_count++;
     (void)bridge_get(r, shape->runs, job.runs * sizeof *shape->runs);
     if (!mlt_world_add_up(shape))
@@ -165,14 +165,14 @@ static const char *read_all(mlt_bridge_side *side, reader *r)
     if (head.jobs == 0 || head.jobs > MLT_BRIDGE_JOBS || head.runs == 0)
         return "it has no jobs, or too many";
     side->encrypts = head.encrypts != 0;
-    side->jobs = mlt_take(head.jobs, sizeof *side->jobs);
+    side->jobs = mlt_xcalloc(head.jobs, sizeof *side->jobs);
     for (uint32_t i = 0; i < head.jobs && !fault; i++)
         fault = read_job(side, r);
     if (fault)
         return fault;
     if (r->left != (uint64_t)head.runs * sizeof *side->runs)
         return "its length does not fit";
-    side->runs = mlt_take(head.runs, sizeof *side->runs);
+    side->runs = mlt_xcalloc(head.runs, sizeof *side->runs);
     side->run_count = head.runs;
     (void)bridge_get(r, side->runs, r->left);
     uint64_t size = 0;
@@ -207,7 +207,7 @@ void mlt_bridge_free(mlt_bridge_side *side)
 
 mlt_map *mlt_bridge_map(const mlt_bridge_side *side, const mlt_worlds *worlds)
 {
-    int32_t *world = mlt_take_more(NULL, side->size + (size_t)1, sizeof *world), n = 0;
+    int32_t *world = mlt_xrealloc(NULL, side->size + (size_t)1, sizeof *world), n = 0;
     for (uint32_t i = 0; i < side->run_count; i++) {
         const mlt_bridge_run *run = &side->runs[i];
         int32_t base = mlt_worlds_find(worlds, side->jobs[run->job].identity, 0);

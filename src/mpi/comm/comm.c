@@ -76,7 +76,7 @@ int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int3
 mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm)
 {
     if (!comm->extra)
-        comm->extra = mlt_take(1, sizeof *comm->extra);
+        comm->extra = mlt_xcalloc(1, sizeof *comm->extra);
     return comm->extra;
 }
 

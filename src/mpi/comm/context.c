@@ -33,7 +33,7 @@ struct mlt_contexts {
 
 struct mlt_contexts *mlt_contexts_new(void)
 {
-    struct mlt_contexts *c = mlt_take(1, sizeof *c);
+    struct mlt_contexts *c = mlt_xcalloc(1, sizeof *c);
     c->first_free = NONE;
     return c;
 }
@@ -126,7 +126,7 @@ mlt_context *mlt_context_join(mlt_worker *worker, uint32_t first)
 {
     if (is_abroad(first))
         note_abroad(worker, first);
-    mlt_context *context = mlt_take(1, sizeof *context);
+    mlt_context *context = mlt_xcalloc(1, sizeof *context);
     *context = (mlt_context){.refs = 1, .first = first, .worker = worker};
     return context;
 }

@@ -65,7 +65,7 @@ static int copy_extra(mlt_rank *me, mlt_comm *old, const mlt_info *info, mlt_com
     *out = NULL;
     if (!info && !(from && from->attrs.first))
         return MPI_SUCCESS;
-    mlt_comm_extra *extra = mlt_take(1, sizeof *extra);
+    mlt_comm_extra *extra = mlt_xcalloc(1, sizeof *extra);
     extra->info = info ? mlt_comm_hints(info) : NULL;
     int code = MPI_SUCCESS;
     if (from && from->attrs.first)
@@ -112,7 +112,7 @@ int mlt_mpi_Comm_idup_with_info(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI
     int code = check_hints(me, comm, info);
     if (code != MPI_SUCCESS)
         return code;
-    dup_participant *d = mlt_take(1, sizeof *d);
+    dup_participant *d = mlt_xcalloc(1, sizeof *d);
     code = copy_extra(me, comm, mlt_info_of(info), &d->extra);
     *newcomm = MPI_COMM_NULL;
     *request = MPI_REQUEST_NULL;

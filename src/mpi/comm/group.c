@@ -279,7 +279,7 @@ static mlt_map *list_ranges(mlt_maps *maps, const mlt_group *g, int n, int range
                             int64_t total)
 {
     int32_t limit = total > g->map->size ? g->map->size + 1 : (int32_t)total, count = 0;
-    int32_t *list = mlt_take_more(NULL, (size_t)limit, sizeof *list);
+    int32_t *list = mlt_xrealloc(NULL, (size_t)limit, sizeof *list);
     for (int i = 0; i < n; i++) {
         int64_t stride = ranges[i][2], steps = (ranges[i][1] - (int64_t)ranges[i][0]) / stride;
         for (int64_t k = 0; k <= steps && count < limit; k++)

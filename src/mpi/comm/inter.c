@@ -110,7 +110,7 @@ static void comm_inter_exchange(mlt_rank *me, mlt_comm *peer, int leader, int ta
 
 static int32_t *worlds_of(const mlt_map *map)
 {
-    int32_t *worlds = mlt_take_more(NULL, (size_t)map->size, sizeof *worlds);
+    int32_t *worlds = mlt_xrealloc(NULL, (size_t)map->size, sizeof *worlds);
     for (int32_t r = 0; r < map->size; r++)
         worlds[r] = mlt_map_world(map, r);
     return worlds;
@@ -179,7 +179,7 @@ static int by_job(const void *a, const void *b)
 static citizen *citizens_of(const mlt_rank *me, const mlt_map *map)
 {
     const mlt_worker *w = me->worker;
-    citizen *all = mlt_take_more(NULL, (size_t)map->size, sizeof *all);
+    citizen *all = mlt_xrealloc(NULL, (size_t)map->size, sizeof *all);
     for (int32_t r = 0; r < map->size; r++) {
         uint32_t rank;
         mlt_worlds_tell(w->wire ? w->wire->worlds : NULL, w->boot->job, mlt_map_world(map, r),
@@ -211,7 +211,7 @@ static tidings lead_jobs(mlt_rank *me, mlt_map *local, mlt_comm *peer, int leade
 {
     tidings t = {.first = is_first(mine, other), .remote = BY_PORT};
     citizen *own = citizens_of(me, local);
-    citizen *theirs = mlt_take_more(NULL, (size_t)other->size, sizeof *theirs);
+    citizen *theirs = mlt_xrealloc(NULL, (size_t)other->size, sizeof *theirs);
     comm_inter_exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
                         (uint64_t)other->size * sizeof *theirs);
     char why[MLT_PORT_WHY], name[MPI_MAX_PORT_NAME] = "";
@@ -256,7 +256,7 @@ static tidings *lead(mlt_rank *me, mlt_comm *local_comm, mlt_comm *peer, int lea
     int32_t count = other.size;
     bool jobs = mine.foreign || other.foreign || mine.identity != other.identity;
     *bytes = sizeof(tidings) + (jobs ? 0 : (size_t)count * sizeof(int32_t));
-    tidings *t = mlt_take_more(NULL, 1, *bytes);
+    tidings *t = mlt_xrealloc(NULL, 1, *bytes);
     if (jobs) {
         *t = lead_jobs(me, local, peer, leader, tag, &mine, &other, port);
         return t;

@@ -24,7 +24,7 @@ struct mlt_map_index {
 mlt_map *mlt_map_new_linear(int32_t size, int32_t base, int32_t stride)
 {
     mlt_assert(size >= 0 && (size < 2 || stride != 0));
-    mlt_map *map = mlt_take(1, sizeof *map);
+    mlt_map *map = mlt_xcalloc(1, sizeof *map);
     *map = (mlt_map){.refs = 1,
                      .kind = MLT_MAP_LINEAR,
                      .size = size,
@@ -83,7 +83,7 @@ static mlt_map *new_by_rule(const int32_t *world, int32_t size)
 static mlt_map *new_table(const int32_t *world, int32_t size)
 {
     size_t bytes = (size_t)size * sizeof *world;
-    mlt_map *map = mlt_take_more(NULL, 1, offsetof(mlt_map, world) + bytes);
+    mlt_map *map = mlt_xrealloc(NULL, 1, offsetof(mlt_map, world) + bytes);
     *map = (mlt_map){.refs = 1, .kind = MLT_MAP_DENSE, .size = size, .stride = 1, .length = 1};
     memcpy(map->world, world, bytes);
     return map;
@@ -242,7 +242,7 @@ static struct mlt_map_index *new_index(const mlt_map *map)
     while (slots < 2 * (size_t)map->size)
         slots *= 2;
     struct mlt_map_index *index =
-        mlt_take_more(NULL, 1, sizeof *index + slots * sizeof *index->slot);
+        mlt_xrealloc(NULL, 1, sizeof *index + slots * sizeof *index->slot);
     uint32_t reach = (uint32_t)most - (uint32_t)least;
     *index = (struct mlt_map_index){
         .least = least, .reach = reach, .mask = (uint32_t)(slots - 1), .hashed = reach >= slots};
@@ -428,7 +428,7 @@ bool mlt_map_similar(mlt_map *a, mlt_map *b)
 
 static int32_t *new_list(int64_t size)
 {
-    return mlt_take_more(NULL, size > 0 ? (size_t)size : 0, sizeof(int32_t));
+    return mlt_xrealloc(NULL, size > 0 ? (size_t)size : 0, sizeof(int32_t));
 }
 
 mlt_map *mlt_map_pick(mlt_map *map, mlt_map *pick)

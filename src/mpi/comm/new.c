@@ -34,7 +34,7 @@ static void hold_world(mlt_comm_shared *shared, mlt_world *world)
         if (shared->worlds[i] == world)
             return;
     shared->worlds =
-        mlt_take_more(shared->worlds, shared->world_count + (size_t)1, sizeof *shared->worlds);
+        mlt_xrealloc(shared->worlds, shared->world_count + (size_t)1, sizeof *shared->worlds);
     shared->worlds[shared->world_count++] = world;
     mlt_world_hold(world);
 }
@@ -74,7 +74,7 @@ static void drop_worlds(mlt_comm_shared *shared)
 
 mlt_comm_shared *mlt_comm_shared_new(mlt_context *id, mlt_map *group0, mlt_map *group1)
 {
-    mlt_comm_shared *shared = mlt_take(1, sizeof *shared);
+    mlt_comm_shared *shared = mlt_xcalloc(1, sizeof *shared);
     shared->id = id;
     shared->context = id ? id->first : 0;
     shared->group[0] = group0;
@@ -314,12 +314,12 @@ static void finish_gather(mlt_agreement *agreement)
 {
     uint64_t ranks = (uint64_t)agreement->place.members->ranks, total = 0;
     struct mlt_gathered_memory *memory =
-        mlt_take(1, sizeof *memory + (ranks + 1) * sizeof(uint64_t));
+        mlt_xcalloc(1, sizeof *memory + (ranks + 1) * sizeof(uint64_t));
     for (const mlt_agreement_item *i = NULL; (i = mlt_agreement_next(agreement, i));)
         memory->at[i->order + 1] = i->bytes;
     for (uint64_t r = 0; r < ranks; r++)
         memory->at[r + 1] = total += memory->at[r + 1];
-    memory->data = mlt_take_more(NULL, total, 1);
+    memory->data = mlt_xrealloc(NULL, total, 1);
     for (const mlt_agreement_item *i = NULL; (i = mlt_agreement_next(agreement, i));)
         memcpy(memory->data + memory->at[i->order], mlt_agreement_item_data(i), i->bytes);
     memory->refs = agreement->came;
@@ -359,9 +359,9 @@ void mlt_comm_agree(mlt_rank *me, mlt_comm *comm)
 void mlt_agreement_workers(mlt_rank *me)
 {
     mlt_job *job = me->worker->boot->job;
-    int32_t *first = mlt_take(job->workers, sizeof *first);
+    int32_t *first = mlt_xcalloc(job->workers, sizeof *first);
     for (uint32_t w = 0; w < job->workers; w++)
-        first[w] = (int32_t)mlt_job_place_at(job, w)->first_rank;
+        first[w] = (int32_t)mlt_job_location_at(job, w)->first_rank;
     mlt_map *map = mlt_map_new(first, (int32_t)job->workers);
     mlt_agreement_place place =
         mlt_group_place(me, map, NULL, MLT_CONTEXT_BARRIER, 0, 0, false, finish_nothing);

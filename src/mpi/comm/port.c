@@ -710,7 +710,7 @@ static void port_end(port_call *c)
 void mlt_port_meet(mlt_rank *me, mlt_comm *comm, int root, bool accepts, const char *name,
                    const mlt_port_wait *wait, mlt_port_result *result)
 {
-    port_call *c = mlt_take(1, sizeof *c); // a fiber's stack may be small
+    port_call *c = mlt_xcalloc(1, sizeof *c); // a fiber's stack may be small
     mlt_gathered all;
     uint16_t fn = me->fn;
     *result = (mlt_port_result){.error = MPI_SUCCESS};

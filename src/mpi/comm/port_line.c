@@ -174,7 +174,7 @@ mlt_status mlt_port_line_hear(mlt_rank *me, int fd, mlt_text *message, mlt_port_
     if (length > MLT_BRIDGE_MOST)
         return MLT_ERR_INVALID;
     size_t room = (size_t)length + 1;
-    *message = (mlt_text){.text = mlt_take(room, 1), .length = length, .room = room};
+    *message = (mlt_text){.text = mlt_xcalloc(room, 1), .length = length, .room = room};
     status = mlt_port_line_read(me, fd, message->text, length, wait);
     if (status != MLT_OK)
         mlt_text_free(message);

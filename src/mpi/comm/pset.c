@@ -78,7 +78,7 @@ static mlt_map *pset_map(mlt_rank *me, pset set, uint32_t n)
     }
     if (n >= job->workers)
         return NULL;
-    const mlt_job_place *worker = mlt_job_place_at(job, n);
+    const mlt_job_location *worker = mlt_job_location_at(job, n);
     return mlt_map_new_linear((int32_t)worker->ranks, (int32_t)worker->first_rank, 1);
 }
 

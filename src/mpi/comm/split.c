@@ -100,7 +100,7 @@ static void read_choices(splitting *s)
     uint64_t ranks = (uint64_t)s->agreement->place.members->ranks;
     int32_t first = s->group[0]->size;
     bool sorted = true;
-    s->members = mlt_take_more(NULL, ranks + 1, sizeof *s->members);
+    s->members = mlt_xrealloc(NULL, ranks + 1, sizeof *s->members);
     for (const mlt_agreement_item *i = NULL; (i = mlt_agreement_next(s->agreement, i));) {
         int32_t color = color_of(i, divider);
         if (color < 0)
@@ -112,12 +112,12 @@ static void read_choices(splitting *s)
     }
     if (!sorted)
         qsort(s->members, s->count, sizeof *s->members, split_compare);
-    s->here = mlt_take(ranks + 1, sizeof(split_participant *));
+    s->here = mlt_xcalloc(ranks + 1, sizeof(split_participant *));
     for (mlt_participant *g = s->agreement->participants; g; g = g->next) {
         s->here[g->order] = (split_participant *)g;
         s->here[g->order]->divided = divider;
     }
-    s->worlds = mlt_take_more(NULL, ranks + 1, sizeof *s->worlds);
+    s->worlds = mlt_xrealloc(NULL, ranks + 1, sizeof *s->worlds);
 }
 
 static mlt_map *map_of(const splitting *s, const member *from, const member *to)

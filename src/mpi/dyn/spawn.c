@@ -150,7 +150,7 @@ static int check_wish(wish *w, bool multiple, notice *n)
                      : !w->most   ? "array_of_maxprocs"
                                   : "array_of_info",
                      w->count);
-    w->started = mlt_take((size_t)w->count, sizeof *w->started);
+    w->started = mlt_xcalloc((size_t)w->count, sizeof *w->started);
     for (int i = 0; i < w->count; i++) {
         char which[32] = "";
         if (multiple)
@@ -186,7 +186,7 @@ static char **list_of_keys(MPI_Info handle)
 {
     const mlt_info *info = mlt_info_of(handle);
     int count = info ? mlt_info_count(info) : 0;
-    const char **list = mlt_take(2 * (size_t)count + 1, sizeof *list);
+    const char **list = mlt_xcalloc(2 * (size_t)count + 1, sizeof *list);
     for (int i = 0, n = 0; i < count; i++) {
         const char *key = mlt_info_key(info, i), *value = key ? mlt_info_get(info, key) : NULL;
         if (!value)
@@ -201,8 +201,8 @@ static char *spawn_pack(const wish *w, const char *port, size_t *size)
 {
     char *none = NULL, *first[] = {(char *)(uintptr_t)port, NULL};
     uint32_t count = 1 + MLT_CHILD_SECTION_LISTS * (uint32_t)w->count;
-    char ***lists = mlt_take(count, sizeof *lists);
-    char *(*about)[3] = mlt_take((size_t)w->count, sizeof *about);
+    char ***lists = mlt_xcalloc(count, sizeof *lists);
+    char *(*about)[3] = mlt_xcalloc((size_t)w->count, sizeof *about);
     lists[0] = first;
     for (int i = 0; i < w->count; i++) {
         char ***at = lists + 1 + MLT_CHILD_SECTION_LISTS * i;
@@ -283,7 +283,7 @@ static int fill_codes(mlt_rank *me, mlt_comm *comm, int root, const wish *w, con
 {
     int32_t(*sections)[2] = NULL;
     if (n->fewer && n->length > 0) {
-        sections = mlt_take((size_t)n->length, sizeof *sections);
+        sections = mlt_xcalloc((size_t)n->length, sizeof *sections);
         for (int i = 0; comm->rank == root && i < w->count; i++) {
             sections[i][0] = w->most[i];
             sections[i][1] = w->started[i];

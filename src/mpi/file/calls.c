@@ -129,7 +129,7 @@ static int line_up(mlt_rank *me, mlt_file_call *c, int64_t etypes)
     int code = MPI_SUCCESS;
     if (file->comm->rank == last)
         code = mlt_file_pointer_add(me, file, upto, &base);
-    mlt_file_spread(me, file->comm, &base, last);
+    mlt_file_bcast(me, file->comm, &base, last);
     c->offset = base + upto - etypes;
     return code;
 }

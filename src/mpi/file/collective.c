@@ -50,7 +50,7 @@ typedef struct mlt_file_batch {
 // ---- work that may block
 
 typedef struct work {
-    mlt_file_job job;
+    mlt_file_task job;
     mlt_file_lead *lead;
 } work;
 
@@ -62,7 +62,7 @@ static void run_atomic(mlt_file_lead *l)
     pthread_mutex_unlock(&l->file->shared->atomic_mutex);
 }
 
-static void run_merge(mlt_file_job *job)
+static void run_merge(mlt_file_task *job)
 {
     mlt_file_lead *l = mlt_container_of(job, work, job)->lead;
     if (l->file->atomic)
@@ -71,7 +71,7 @@ static void run_merge(mlt_file_job *job)
         mlt_file_merge(l->all, l->count);
 }
 
-static void run_sync(mlt_file_job *job)
+static void run_sync(mlt_file_task *job)
 {
     mlt_file_lead *l = mlt_container_of(job, work, job)->lead;
     const mlt_file_shared *shared = l->file->shared;
@@ -82,7 +82,7 @@ static void run_sync(mlt_file_job *job)
 }
 
 // On a thread if there is one, so that the worker's other ranks run meanwhile.
-static void run_on_thread(mlt_file_lead *l, void (*run)(mlt_file_job *job))
+static void run_on_thread(mlt_file_lead *l, void (*run)(mlt_file_task *job))
 {
     work w = {.job = {.run = run}, .lead = l};
     mlt_file_service_wait(l->me, l->file->comm, &w.job);
@@ -155,7 +155,7 @@ static void write_batch(mlt_file_lead *l)
         mine[AGREE_WINDOW] = (int64_t)h->window;
         mine[AGREE_EXCHANGE] = h->exchange;
     }
-    mlt_file_greatest(l->me, leaders, mine, all, AGREE_NUMBERS);
+    mlt_file_allreduce_max(l->me, leaders, mine, all, AGREE_NUMBERS);
     bool some = -all[AGREE_MINUS_LOW] < all[AGREE_HIGH];
     if (!some || all[AGREE_EXCHANGE] == MLT_FILE_EXCHANGE_NEVER ||
         (all[AGREE_EXCHANGE] == MLT_FILE_EXCHANGE_SHORT && !all[AGREE_WANTS])) {
@@ -175,13 +175,13 @@ static int max_of_leaders(const mlt_file_lead *l, int error)
 {
     int64_t mine = error, all = error;
     if (l->file->shared->leaders)
-        mlt_file_greatest(l->me, l->file->shared->leaders, &mine, &all, 1);
+        mlt_file_allreduce_max(l->me, l->file->shared->leaders, &mine, &all, 1);
     return (int)all;
 }
 
 static void run_batch(mlt_file_lead *l, mlt_file_batch *b)
 {
-    l->all = mlt_take(b->count, sizeof *l->all);
+    l->all = mlt_xcalloc(b->count, sizeof *l->all);
     for (uint32_t i = 0; i < b->count; i++)
         if (b->items[i].access.bytes > 0)
             l->all[l->count++] = &b->items[i].access;
@@ -218,10 +218,10 @@ static int join_batch(mlt_rank *me, mlt_file *file, mlt_file_access *access)
 {
     mlt_file_shared *shared = file->shared;
     mlt_wait wait = {
-        .call = mlt_mpi_call(me), .kind = MLT_WAIT_BARRIER, .context = shared->context};
+        .call = mlt_mpi_call(me), .kind = MLT_WAIT_COLLECTIVE, .context = shared->context};
     mlt_file_batch *batch = shared->batch;
     if (!batch) {
-        batch = shared->batch = mlt_take(1, sizeof *batch + shared->present * sizeof(item));
+        batch = shared->batch = mlt_xcalloc(1, sizeof *batch + shared->present * sizeof(item));
         batch->to_leave = shared->present;
         batch->syncs = !access;
     }

@@ -56,7 +56,7 @@ int mlt_datarep_add(mlt_rank *me, const char *name, const mlt_datarep *new)
         return mlt_file_raise(me, NULL, MPI_ERR_DUP_DATAREP,
                               "there is a data representation '%s' already", name);
     mlt_rank_own *own = mlt_own_of(me);
-    mlt_datarep *kept = mlt_take(1, sizeof *kept);
+    mlt_datarep *kept = mlt_xcalloc(1, sizeof *kept);
     *kept = *new;
     kept->kind = MLT_DATAREP_USER;
     kept->next = own->datareps;
@@ -114,7 +114,7 @@ static mlt_status indexed(const mlt_contents *c, const mlt_type *old, bool lengt
     int64_t count = c->number[0];
     const int64_t *length = lengths ? c->number + 1 : NULL;
     const int64_t *given = c->number + (lengths ? 1 + count : 2);
-    int64_t *at = mlt_take((size_t)count + 1, sizeof *at);
+    int64_t *at = mlt_xcalloc((size_t)count + 1, sizeof *at);
     bool fits = true;
     for (int64_t i = 0; i < count; i++)
         fits &= !__builtin_mul_overflow(given[i], bytes ? 1 : old->extent, &at[i]);
@@ -138,8 +138,8 @@ static mlt_status structure(mlt_rank *me, const mlt_datarep *rep, const mlt_cont
                             mlt_type *out, int *code)
 {
     int64_t count = c->type_count, made = 0;
-    mlt_type *type = mlt_take((size_t)count + 1, sizeof *type);
-    const mlt_type **list = mlt_take((size_t)count + 1, sizeof *list);
+    mlt_type *type = mlt_xcalloc((size_t)count + 1, sizeof *type);
+    const mlt_type **list = mlt_xcalloc((size_t)count + 1, sizeof *list);
     mlt_status status = MLT_OK;
     while (made < count &&
            (status = rebuild(me, rep, c->type[made], &type[made], code)) == MLT_OK) {

@@ -44,7 +44,7 @@ enum {
 
 // What a writer writes; a thread does it while the next round is exchanged.
 typedef struct file_exchange_flush {
-    mlt_file_job job;
+    mlt_file_task job;
     mlt_file_stage stage;
     const mlt_file_shared *shared;
     int error;
@@ -199,13 +199,13 @@ static void receive_round(mlt_file_exchange *x, mlt_rank *me)
 
 // ---- writing
 
-static void run_flush(mlt_file_job *job)
+static void run_flush(mlt_file_task *job)
 {
     file_exchange_flush *f = mlt_container_of(job, file_exchange_flush, job);
     f->error = mlt_file_stage_flush(&f->stage, f->shared->fd, f->shared->locks);
 }
 
-static void done_flush(mlt_file_job *job)
+static void done_flush(mlt_file_task *job)
 {
     mlt_req_complete(&mlt_container_of(job, file_exchange_flush, job)->req);
 }
@@ -222,7 +222,7 @@ static void await_flush(mlt_file_lead *l, file_exchange_flush *f)
 // later: a thread may do it, if there is one, and the leader goes on.
 static void start_flush(mlt_file_lead *l, file_exchange_flush *f, bool later)
 {
-    f->job = (mlt_file_job){.run = run_flush, .done = done_flush};
+    f->job = (mlt_file_task){.run = run_flush, .done = done_flush};
     f->shared = l->file->shared;
     mlt_req_fill_other(&f->req, l->me, l->file->comm);
     f->under_way = later && !l->me->worker->sched->gate && mlt_file_service_give(l->me, &f->job);
@@ -280,7 +280,7 @@ static void find_near(mlt_file_exchange *x, mlt_rank *me)
 
 static mlt_file_exchange *open_exchange(mlt_file_lead *l, uint32_t writers, uint64_t window)
 {
-    mlt_file_exchange *x = mlt_take(1, sizeof *x);
+    mlt_file_exchange *x = mlt_xcalloc(1, sizeof *x);
     unsigned char *mine = NULL;
     x->leaders = l->file->shared->leaders;
     x->workers = (uint32_t)x->leaders->size;
@@ -297,11 +297,11 @@ static mlt_file_exchange *open_exchange(mlt_file_lead *l, uint32_t writers, uint
         !mlt_file_stage_init(&x->flush[0].stage, bytes, mine) ||
         !mlt_file_stage_init(&x->flush[1].stage, bytes / 2, mine + bytes / 2))
         mlt_no_room("a window of %llu bytes of a file", (unsigned long long)window);
-    x->near = mlt_take(writers, sizeof *x->near);
-    x->reaches = mlt_take(x->workers, sizeof *x->reaches);
-    x->out_at = mlt_take(writers + 1, sizeof *x->out_at);
-    x->sends = mlt_take(writers, sizeof *x->sends);
-    x->room = mlt_take(1, MLT_FILE_CUT);
+    x->near = mlt_xcalloc(writers, sizeof *x->near);
+    x->reaches = mlt_xcalloc(x->workers, sizeof *x->reaches);
+    x->out_at = mlt_xcalloc(writers + 1, sizeof *x->out_at);
+    x->sends = mlt_xcalloc(writers, sizeof *x->sends);
+    x->room = mlt_xcalloc(1, MLT_FILE_CUT);
     find_near(x, l->me);
     for (int half = 0; half < 2; half++)
         mlt_file_stage_move(&x->flush[half].stage, 0);
@@ -322,7 +322,7 @@ void mlt_file_exchange_close(mlt_rank *me, mlt_file_shared *shared)
 static int64_t file_exchange_agree(const mlt_file_lead *l, const mlt_file_queue *rest, int *error)
 {
     int64_t mine[2] = {-mlt_file_queue_next(rest), *error}, all[2];
-    mlt_file_greatest(l->me, l->file->shared->leaders, mine, all, 2);
+    mlt_file_allreduce_max(l->me, l->file->shared->leaders, mine, all, 2);
     *error = (int)all[1];
     return -all[0];
 }

@@ -30,7 +30,7 @@ enum { MLT_FILE_MAGIC = 0x000f11e5 };
 typedef struct mlt_file_service {
     uint32_t files; // open ones, of all ranks
     bool lines;     // there is a line; the system may refuse its descriptor
-    mlt_file_line line;
+    mlt_file_aio line;
     mlt_io_watch watch; // of the line's doorbell, while jobs are under way
     mlt_worker *worker;
 } mlt_file_service;
@@ -132,14 +132,15 @@ int mlt_file_raise_code(mlt_rank *me, mlt_file *file, int code) MLT_COLD;
 int mlt_file_check_info(mlt_rank *me, mlt_file *file, MPI_Info info);
 
 // What all ranks of `comm` agree on: the greatest of each number; or that of one of them. May suspend.
-void mlt_file_greatest(mlt_rank *me, mlt_comm *comm, const int64_t *mine, int64_t *all, int count);
-void mlt_file_spread(mlt_rank *me, mlt_comm *comm, int64_t *number, int from);
+void mlt_file_allreduce_max(mlt_rank *me, mlt_comm *comm, const int64_t *mine, int64_t *all,
+                            int count);
+void mlt_file_bcast(mlt_rank *me, mlt_comm *comm, int64_t *number, int from);
 
 // The class that an errno's value means.
 int mlt_file_class(int error) MLT_COLD;
 
 // MPI_Finalize: the rank's default is MPI_ERRORS_RETURN again, and its representations go.
-void mlt_file_close(mlt_rank *me);
+void mlt_file_rank_ends(mlt_rank *me);
 
 mlt_file *mlt_file_new(mlt_rank *me);
 void mlt_file_free(mlt_file *file);
@@ -269,13 +270,13 @@ void mlt_file_service_open(mlt_rank *me);
 void mlt_file_service_close(mlt_rank *me);
 
 // Gives the job to a thread. False: there is none; run it here.
-bool mlt_file_service_give(mlt_rank *me, mlt_file_job *job) MLT_MUST_CHECK;
+bool mlt_file_service_give(mlt_rank *me, mlt_file_task *job) MLT_MUST_CHECK;
 
 // Jobs are under way: no other thread than the worker's may look for what is done now.
 bool mlt_file_service_is_busy(const mlt_rank *me);
 
 // Runs a job on a thread, if there is one, while the calling rank waits.
-void mlt_file_service_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job);
+void mlt_file_service_wait(mlt_rank *me, mlt_comm *comm, mlt_file_task *job);
 
 // ---- requests (MLT_REQF_FILE)
 

@@ -90,13 +90,14 @@ int mlt_bad_file_null(mlt_rank *me, mlt_file *file, const char *name, const char
                           should);
 }
 
-void mlt_file_greatest(mlt_rank *me, mlt_comm *comm, const int64_t *mine, int64_t *all, int count)
+void mlt_file_allreduce_max(mlt_rank *me, mlt_comm *comm, const int64_t *mine, int64_t *all,
+                            int count)
 {
     const mlt_type *type = mlt_type_coded((uintptr_t)MPI_INT64_T);
     (void)mlt_blocking_Allreduce(me, mine, all, count, type, MPI_MAX, comm);
 }
 
-void mlt_file_spread(mlt_rank *me, mlt_comm *comm, int64_t *number, int from)
+void mlt_file_bcast(mlt_rank *me, mlt_comm *comm, int64_t *number, int from)
 {
     (void)mlt_blocking_Bcast(me, number, 1, mlt_type_coded((uintptr_t)MPI_INT64_T), from, comm);
 }
@@ -140,7 +141,7 @@ int mlt_file_class(int error)
     }
 }
 
-void mlt_file_close(mlt_rank *me)
+void mlt_file_rank_ends(mlt_rank *me)
 {
     mlt_rank_own *own = me->own;
     mlt_datarep_forget(me);

@@ -70,7 +70,7 @@ void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_call 
     if (!move->converts)
         return;
     move->size = want->count ? bytes / (uint64_t)want->count : 0;
-    move->converted = mlt_take(bytes ? bytes : 1, 1);
+    move->converted = mlt_xcalloc(bytes ? bytes : 1, 1);
     move->access.buf = move->converted;
     move->access.type = MLT_TYPE_BYTE;
     if (want->writes || view->rep->kind == MLT_DATAREP_EXTERNAL32)
@@ -110,7 +110,7 @@ uint64_t mlt_file_move_bytes(const mlt_file_move *move)
 // ---- running
 
 typedef struct direct {
-    mlt_file_job job;
+    mlt_file_task job;
     mlt_file_access *access;
     mlt_file_shared *shared;
 } direct;
@@ -132,7 +132,7 @@ static mlt_file_access *short_read(const mlt_rank *me, mlt_file_access *access)
                : NULL;
 }
 
-static void run_direct(mlt_file_job *job)
+static void run_direct(mlt_file_task *job)
 {
     direct *d = mlt_container_of(job, direct, job);
     run_access(d->access, d->shared);
@@ -161,7 +161,7 @@ void mlt_file_do(mlt_rank *me, mlt_file *file, mlt_file_move *move)
 
 // mlt_req.extra
 typedef struct request {
-    mlt_file_job job;
+    mlt_file_task job;
     mlt_file_move move;
     mlt_req *req;
     mlt_rank *me;
@@ -171,13 +171,13 @@ typedef struct request {
     mlt_comm *comm;
 } request;
 
-static void move_run_request(mlt_file_job *job)
+static void move_run_request(mlt_file_task *job)
 {
     request *r = mlt_container_of(job, request, job);
     run_access(&r->move.access, r->shared);
 }
 
-static void done_request(mlt_file_job *job)
+static void done_request(mlt_file_task *job)
 {
     request *r = mlt_container_of(job, request, job);
     mlt_req *req = r->req;
@@ -196,8 +196,8 @@ static bool move_may_wait(const mlt_rank *me, const mlt_file *file)
 void mlt_file_start(mlt_rank *me, const mlt_file_call *want, MPI_Request *handle)
 {
     mlt_file *file = want->file;
-    request *r = mlt_take(1, sizeof *r);
-    r->job = (mlt_file_job){.run = move_run_request, .done = done_request};
+    request *r = mlt_xcalloc(1, sizeof *r);
+    r->job = (mlt_file_task){.run = move_run_request, .done = done_request};
     r->me = me;
     r->file = file;
     r->comm = file->comm;

@@ -26,7 +26,7 @@ enum { MODE = 0666 }; // less the umask
 
 static mlt_file_shared *shared_new(const char *path, int amode)
 {
-    mlt_file_shared *shared = mlt_take(1, sizeof *shared);
+    mlt_file_shared *shared = mlt_xcalloc(1, sizeof *shared);
     shared->fd = -1;
     shared->amode = amode;
     shared->path = strdup(path);
@@ -103,7 +103,7 @@ typedef struct verdict {
 static verdict open_agree(mlt_rank *me, mlt_file *file, int error, int amode)
 {
     int64_t mine[3] = {(int64_t)error << 32 | (error ? me->world : 0), amode, -amode}, all[3];
-    mlt_file_greatest(me, file->comm, mine, all, 3);
+    mlt_file_allreduce_max(me, file->comm, mine, all, 3);
     return (verdict){.error = all[0], .most = all[1], .least = -all[2]};
 }
 
@@ -125,7 +125,7 @@ static void open_workers(mlt_rank *me, mlt_file *file)
         error = shared->error;
     }
     if (creates)
-        mlt_file_spread(me, file->comm, &error, 0);
+        mlt_file_bcast(me, file->comm, &error, 0);
     if (error == 0 && file->leads && !(creates && first))
         open_here(me, shared, false);
 }
@@ -154,7 +154,7 @@ static void keep_apart(mlt_rank *me, mlt_file *file)
         mlt_os_file_keep(shared->fd) != 0)
         error = errno;
     int64_t mine = (int64_t)error << 32 | (error ? me->world : 0), all = mine;
-    mlt_file_greatest(me, shared->leaders, &mine, &all, 1);
+    mlt_file_allreduce_max(me, shared->leaders, &mine, &all, 1);
     if (all && shared->leaders->rank == 0)
         mlt_log("the host of rank %d cannot lock '%s', which is on a network file system (%s): "
                 "what ranks of several hosts write less than a page apart may be lost",
@@ -170,7 +170,7 @@ static void find_locks(mlt_rank *me, mlt_file *file)
     mlt_file_locks *locks = mlt_file_pointer_locks(me, file);
     int64_t far = !locks, any = far;
     if (shared->leaders)
-        mlt_file_greatest(me, shared->leaders, &far, &any, 1);
+        mlt_file_allreduce_max(me, shared->leaders, &far, &any, 1);
     shared->locks = any ? NULL : locks;
     if (any && shared->leaders)
         keep_apart(me, file);
@@ -215,7 +215,7 @@ static int go_to_end(mlt_rank *me, mlt_file *file)
     int64_t size = 0;
     if (file->comm->rank == 0 && mlt_os_file_size(file->shared->fd, &size) != 0)
         size = 0;
-    mlt_file_spread(me, file->comm, &size, 0);
+    mlt_file_bcast(me, file->comm, &size, 0);
     file->position = size;
     return file->comm->rank == 0 ? mlt_file_pointer_set(me, file, size) : MPI_SUCCESS;
 }
@@ -318,7 +318,7 @@ int mlt_mpi_File_close(mlt_rank *me, MPI_File *fh)
     if (deletes && file->comm->rank == 0 && mlt_os_file_unlink(file->shared->path) != 0)
         error = errno;
     if (deletes) {
-        mlt_file_spread(me, file->comm, &error, 0);
+        mlt_file_bcast(me, file->comm, &error, 0);
         path = error ? strdup(file->shared->path) : NULL;
     }
     *fh = MPI_FILE_NULL;

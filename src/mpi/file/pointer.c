@@ -145,7 +145,7 @@ int mlt_mpi_File_seek_shared(mlt_rank *me, mlt_file *file, MPI_Offset offset, in
     if (code != MPI_SUCCESS)
         return code;
     int64_t mine[4] = {offset, -offset, whence, -whence}, all[4], to = 0;
-    mlt_file_greatest(me, file->comm, mine, all, 4);
+    mlt_file_allreduce_max(me, file->comm, mine, all, 4);
     if (all[0] != -all[1] || all[2] != -all[3])
         return mlt_file_raise(me, file, MPI_ERR_NOT_SAME,
                               "arguments offset and whence are %lld and %d, but others gave other "

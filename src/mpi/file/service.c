@@ -23,7 +23,7 @@ static bool watch(mlt_file_service *service)
 static void fire(mlt_io_watch *w)
 {
     mlt_file_service *service = mlt_container_of(w, mlt_file_service, watch);
-    mlt_file_line_take(&service->line);
+    mlt_file_aio_reap(&service->line);
     if (service->line.open && !watch(service))
         mlt_fatal("the system refuses to watch a descriptor that it watched before");
 }
@@ -32,9 +32,9 @@ void mlt_file_service_open(mlt_rank *me)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (!w->files) {
-        w->files = mlt_take(1, sizeof *w->files);
+        w->files = mlt_xcalloc(1, sizeof *w->files);
         w->files->worker = me->worker;
-        mlt_status made = mlt_file_line_init(&w->files->line);
+        mlt_status made = mlt_file_aio_init(&w->files->line);
         if (made == MLT_ERR_UNSUPPORTED)
             mlt_fatal(
                 "MILLET_FILE_ASYNC is uring, but this system refuses io_uring (%s): `auto` and "
@@ -51,12 +51,12 @@ void mlt_file_service_close(mlt_rank *me)
     if (--w->files->files > 0 || w->files->line.open > 0)
         return; // the next one to close sees to it, or the worker's end
     if (w->files->lines)
-        mlt_file_line_fini(&w->files->line);
+        mlt_file_aio_fini(&w->files->line);
     free(w->files);
     w->files = NULL;
 }
 
-bool mlt_file_service_give(mlt_rank *me, mlt_file_job *job)
+bool mlt_file_service_give(mlt_rank *me, mlt_file_task *job)
 {
     mlt_file_service *service = mlt_mpi_worker_of(me)->files;
     bool first = service->line.open == 0;
@@ -78,23 +78,23 @@ bool mlt_file_service_is_busy(const mlt_rank *me)
 // ---- a rank that waits for its job
 
 typedef struct waiting {
-    mlt_file_job job;
-    mlt_file_job *real;
+    mlt_file_task job;
+    mlt_file_task *real;
     mlt_req req;
 } waiting;
 
-static void run_real(mlt_file_job *job)
+static void run_real(mlt_file_task *job)
 {
     waiting *w = mlt_container_of(job, waiting, job);
     w->real->run(w->real);
 }
 
-static void wake(mlt_file_job *job)
+static void wake(mlt_file_task *job)
 {
     mlt_req_complete(&mlt_container_of(job, waiting, job)->req);
 }
 
-void mlt_file_service_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job)
+void mlt_file_service_wait(mlt_rank *me, mlt_comm *comm, mlt_file_task *job)
 {
     const mlt_sched *sched = me->worker->sched;
     if (sched->gate || (me->worker->count == 1 && !sched->pool)) { // nobody else would run

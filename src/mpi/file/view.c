@@ -11,7 +11,7 @@
 
 mlt_file_view *mlt_file_view_bytes(void)
 {
-    mlt_file_view *view = mlt_take(1, sizeof *view);
+    mlt_file_view *view = mlt_xcalloc(1, sizeof *view);
     *view = (mlt_file_view){.refs = 1,
                             .etype = MLT_TYPE_BYTE,
                             .filetype = MLT_TYPE_BYTE,
@@ -109,7 +109,7 @@ static int begin_of(mlt_rank *me, mlt_file *file, int64_t *disp)
         int code = MPI_SUCCESS;
         if (file->comm->rank == 0)
             code = mlt_file_pointer_add(me, file, 0, &now);
-        mlt_file_spread(me, file->comm, &now, 0);
+        mlt_file_bcast(me, file->comm, &now, 0);
         *disp =
             mlt_file_place(file->view->disp, file->view->shown, (uint64_t)now * file->view->unit);
         return code;
@@ -165,7 +165,7 @@ int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const m
     int64_t mine[3] = {code != MPI_SUCCESS, view ? (int64_t)view->unit : 0,
                        view ? -(int64_t)view->unit : INT64_MIN},
             all[3];
-    mlt_file_greatest(me, file->comm, mine, all, 3);
+    mlt_file_allreduce_max(me, file->comm, mine, all, 3);
     if (code == MPI_SUCCESS && all[0])
         code = mlt_file_raise(me, file, MPI_ERR_ARG, "another rank gave wrong arguments");
     else if (code == MPI_SUCCESS && all[1] != -all[2])

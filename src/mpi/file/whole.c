@@ -18,7 +18,7 @@ static int system_failed(mlt_rank *me, mlt_file *file, const char *what, int err
 // Rank 0 has done something for all: they learn how it went, and that it is over.
 static int told_by_first(mlt_rank *me, mlt_file *file, const char *what, int64_t error)
 {
-    mlt_file_spread(me, file->comm, &error, 0);
+    mlt_file_bcast(me, file->comm, &error, 0);
     return error ? system_failed(me, file, what, (int)error) : MPI_SUCCESS;
 }
 
@@ -26,7 +26,7 @@ static int told_by_first(mlt_rank *me, mlt_file *file, const char *what, int64_t
 static int whole_check_same(mlt_rank *me, mlt_file *file, const char *name, int64_t value)
 {
     int64_t mine[2] = {value, -value}, all[2];
-    mlt_file_greatest(me, file->comm, mine, all, 2);
+    mlt_file_allreduce_max(me, file->comm, mine, all, 2);
     if (all[0] != -all[1])
         return mlt_file_raise(
             me, file, MPI_ERR_NOT_SAME,

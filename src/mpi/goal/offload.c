@@ -157,7 +157,7 @@ static int add_hand(mlt_goal_helper *h)
 static void offload_grow(mlt_goal_helper *h)
 {
     uint32_t count = h->last - h->first;
-    job *jobs = mlt_take(2 * (size_t)h->room, sizeof *jobs);
+    job *jobs = mlt_xcalloc(2 * (size_t)h->room, sizeof *jobs);
     for (uint32_t i = 0; i < count; i++)
         jobs[i] = h->jobs[(h->first + i) % h->room];
     free(h->jobs);
@@ -251,10 +251,10 @@ int mlt_goal_offload_begin(mlt_rank *me, struct GOAL_Sched_s *s)
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (MLT_LIKELY(w->helper != NULL))
         return MPI_SUCCESS;
-    mlt_goal_helper *h = mlt_take(1, sizeof *h);
+    mlt_goal_helper *h = mlt_xcalloc(1, sizeof *h);
     h->rank = me;
     h->room = FIRST_JOBS;
-    h->jobs = mlt_take(h->room, sizeof *h->jobs);
+    h->jobs = mlt_xcalloc(h->room, sizeof *h->jobs);
     h->most_hands = mlt_os_cores() < MOST_HANDS ? mlt_os_cores() : MOST_HANDS;
     atomic_store_explicit(&h->nap.word, WORK, memory_order_relaxed);
     if (!make_threads(h)) {

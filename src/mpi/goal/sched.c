@@ -28,7 +28,7 @@ static mlt_goal_runs *runs_of(mlt_comm *comm)
 {
     mlt_comm_extra *extra = mlt_comm_extra_of(comm);
     if (!extra->goal) {
-        extra->goal = mlt_take(1, sizeof *extra->goal);
+        extra->goal = mlt_xcalloc(1, sizeof *extra->goal);
         extra->goal->refs = 1;
         mlt_list_init(&extra->goal->active);
     }
@@ -74,7 +74,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
         .sched = sched,
         .image = image,
         .file = file,
-        .block = mlt_take(sched->buffers, sizeof(void *)),
+        .block = mlt_xcalloc(sched->buffers, sizeof(void *)),
         .runs = runs_of(comm),
         .place = {.rank = me,
                   .context = comm->context + MLT_CONTEXT_COLLECTIVE,
@@ -88,7 +88,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
     mlt_registry_fill(s, &made, sizeof made);
     if (mlt_run_new(sched, INT_MAX, &s->run, why, sizeof why) == MLT_OK) {
         if (s->run->result_bytes[true])
-            s->run->scratch = mlt_take(s->run->result_bytes[true], 1);
+            s->run->scratch = mlt_xcalloc(s->run->result_bytes[true], 1);
         s->spare = mlt_req_new(me);
         mlt_req_retire(s->spare);
         mlt_registry_name(&s->head, MLT_GOAL_SCHED_MAGIC);
@@ -282,7 +282,7 @@ int mlt_goal_Sched_func(mlt_rank *me, GOAL_Sched s, GOAL_fid number, GOAL_Func *
 static void note_order(struct GOAL_Sched_s *s, bool wanted)
 {
     free(s->run->order);
-    s->run->order = wanted ? mlt_take((size_t)s->sched->actions + 1, sizeof(uint32_t)) : NULL;
+    s->run->order = wanted ? mlt_xcalloc((size_t)s->sched->actions + 1, sizeof(uint32_t)) : NULL;
 }
 
 int mlt_goal_Sched_set(mlt_rank *me, GOAL_Sched s, int what, long value)
@@ -334,7 +334,7 @@ int mlt_goal_Sched_order(mlt_rank *me, GOAL_Sched s, GOAL_id *ids, int size, int
         return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, count ? "ids" : "count",
                             count ? "room for ids" : "where the number goes");
     const mlt_goal_sched *code_of = s->sched;
-    uint32_t n = code_of->actions, *offsets = mlt_take((size_t)n + 1, sizeof *offsets);
+    uint32_t n = code_of->actions, *offsets = mlt_xcalloc((size_t)n + 1, sizeof *offsets);
     const mlt_act *act = mlt_goal_sched_first(code_of);
     for (uint32_t i = 0; i < n; i++, act = mlt_act_next(act))
         offsets[i] = (uint32_t)((const unsigned char *)act - code_of->code);

@@ -54,7 +54,7 @@ static uint32_t info_find(const mlt_info *info, const char *key)
 static void info_fill(info_entry *e, const char *key, const char *value)
 {
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
-    char *block = mlt_take_more(NULL, key_bytes + value_bytes, 1);
+    char *block = mlt_xrealloc(NULL, key_bytes + value_bytes, 1);
     memcpy(block, key, key_bytes);
     memcpy(block + key_bytes, value, value_bytes);
     free(e->key);

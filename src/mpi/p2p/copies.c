@@ -46,7 +46,7 @@ static void copies_drop(mlt_fortran_copy *copy)
 
 void mlt_fortran_keep(MPI_Request request, mlt_fortran_copy *copy)
 {
-    copy->parts_back = copy->part ? mlt_take(copies_parts_of(copy), sizeof(bool)) : NULL;
+    copy->parts_back = copy->part ? mlt_xcalloc(copies_parts_of(copy), sizeof(bool)) : NULL;
     mlt_req *req = request == MPI_REQUEST_NULL ? NULL : mlt_req_of(request);
     if (!req || (req->flags & MLT_REQF_SHARED)) { // it is done already
         copies_end(copy);

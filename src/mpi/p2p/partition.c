@@ -28,7 +28,7 @@
 mlt_pair *mlt_pair_new(uint32_t parts, uint64_t part_bytes, bool direct, bool sends)
 {
     uint32_t words = pair_words(parts), maps = direct ? 3 : 2;
-    mlt_pair *pair = mlt_take(1, sizeof *pair + (size_t)words * maps * sizeof *pair->bits);
+    mlt_pair *pair = mlt_xcalloc(1, sizeof *pair + (size_t)words * maps * sizeof *pair->bits);
     atomic_init(&pair->refs, 1);
     pair->direct = direct;
     pair->parts = parts;
@@ -66,7 +66,7 @@ mlt_parts *mlt_parts_of(const mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
     if (!w->parts) {
-        w->parts = mlt_take(1, sizeof *w->parts);
+        w->parts = mlt_xcalloc(1, sizeof *w->parts);
         mlt_pool_init(&w->parts->runs, sizeof(mlt_part_run), 16);
     }
     return w->parts;
@@ -142,7 +142,7 @@ int mlt_part_init(mlt_rank *me, const void *buf, int partitions, MPI_Count count
     if (code != MPI_SUCCESS)
         return code;
     mlt_req *req = mlt_req_new(me);
-    mlt_partreq *part = mlt_take(1, sizeof *part);
+    mlt_partreq *part = mlt_xcalloc(1, sizeof *part);
     mlt_req_fill(req, me, MLT_REQ_OTHER, buf, (uint64_t)partitions * (uint64_t)count, type, peer,
                  tag, comm);
     mlt_req_hold_handles(comm, type);

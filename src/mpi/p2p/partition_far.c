@@ -106,7 +106,7 @@ static void send_packet(mlt_partreq *part, mlt_pair *pair, uint32_t first, uint3
     if (pair->from_type->contiguous || !bytes) {
         mlt_p2p_packet(w, part->peer_worker, &packet, (const char *)pair->from + at, bytes);
     } else {
-        void *packed = mlt_take(bytes, 1);
+        void *packed = mlt_xcalloc(bytes, 1);
         mlt_type_pack(pair->from_type, pair->from, at, packed, bytes);
         mlt_p2p_packet(w, part->peer_worker, &packet, packed, bytes);
         free(packed);
@@ -422,7 +422,7 @@ static mlt_part_early *new_early(const mlt_pair *pair)
 {
     uint64_t words = pair_words(pair->parts);
     mlt_part_early *early =
-        mlt_take(1, sizeof *early + words * sizeof *early->bits + pair_total(pair));
+        mlt_xcalloc(1, sizeof *early + words * sizeof *early->bits + pair_total(pair));
     early->bits = (uint64_t *)(early + 1);
     early->data = (unsigned char *)(early->bits + words);
     return early;
@@ -538,7 +538,7 @@ static void aim(partition_far_run *r, const mlt_pair *pair, message_name name, i
         n = r->bytes / type->size;
     } else {
         type = MLT_TYPE_BYTE;
-        to = r->room = mlt_take(r->bytes ? r->bytes : 1, 1);
+        to = r->room = mlt_xcalloc(r->bytes ? r->bytes : 1, 1);
     }
     mlt_req_message(&r->req, to, n, type, name.context, 0, name.source, tag);
 }

@@ -55,9 +55,9 @@ static void send_slowly(mlt_rank *me, const void *buf, uint64_t count, const mlt
                            .tag = tag,
                            .context = comm->context};
     uint16_t fn = me->fn;
-    mlt_mpi_trace_opens(me, &call);
+    mlt_mpi_trace_call_begins(me, &call);
     mlt_send_and_wait(me, buf, count, type, dest, tag, comm, MLT_MODE_STANDARD);
-    mlt_mpi_trace_called(me, fn, &call);
+    mlt_mpi_trace_call_ends(me, fn, &call);
 }
 
 int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
@@ -94,7 +94,7 @@ static inline int traced_finish(mlt_rank *me, mlt_req *req, uint8_t waits, bool 
     w->sched->quiet = waits && folds;
     int code = mlt_recv_finish(me, req, status);
     if (waits && !w->sched->solo)
-        mlt_mpi_trace_ready(me, begin, 0);
+        mlt_mpi_trace_resumed(me, begin, 0);
     if (MLT_UNLIKELY(w->unsent))
         mlt_p2p_let_go(w);
     if (MLT_UNLIKELY(req->status != MLT_OK && req->status != MLT_ERR_TRUNCATED)) // no message came

@@ -180,7 +180,7 @@ static mlt_tool_events *events_of(mlt_tool *tool)
 {
     if (tool->events)
         return tool->events;
-    mlt_tool_events *e = mlt_take(1, sizeof *e);
+    mlt_tool_events *e = mlt_xcalloc(1, sizeof *e);
     mlt_list_init(&e->all);
     mlt_list_init(&e->waiting);
     mlt_pool_init(&e->instances, sizeof(instance), 16);

@@ -112,8 +112,8 @@ static mlt_tool *new_tool(mlt_rank *me)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (!w->tools)
-        w->tools = mlt_take(me->worker->count, sizeof *w->tools);
-    mlt_tool *tool = mlt_take(1, sizeof *tool);
+        w->tools = mlt_xcalloc(me->worker->count, sizeof *w->tools);
+    mlt_tool *tool = mlt_xcalloc(1, sizeof *tool);
     // Relaxed: all that matters is that each has its own.
     tool->number = atomic_fetch_add_explicit(&tool_made, 1, memory_order_relaxed);
     tool->rank = me;

@@ -62,7 +62,7 @@
     X(neighbor_alltoallw)
 
 #define MLT_TOOL_COLLECTIVE_ENUM(name) MLT_TOOL_CALL_##name,
-enum { MLT_TOOL_COLLECTIVES(MLT_TOOL_COLLECTIVE_ENUM) MLT_TOOL_CALLS };
+enum { MLT_TOOL_COLLECTIVES(MLT_TOOL_COLLECTIVE_ENUM) MLT_TOOL_COLLECTIVE_COUNT };
 
 // What a rank did while its worker was watched. Only grows, but for the last ones.
 typedef struct mlt_tool_counts {
@@ -70,7 +70,7 @@ typedef struct mlt_tool_counts {
     uint64_t eager, rendezvous;
     uint64_t received, received_bytes, unexpected;
     uint64_t waits, wait_ns;
-    uint64_t collective_calls[MLT_TOOL_CALLS];
+    uint64_t collective_calls[MLT_TOOL_COLLECTIVE_COUNT];
     mlt_ctl_moves moves;
     uint64_t lock_waits, lock_wait_ns; // in MPI_Win_lock and MPI_Win_lock_all
     uint64_t partitioned_received, partitioned_received_bytes;
@@ -194,11 +194,11 @@ void mlt_tool_worker_ends(mlt_worker *worker);
 
 // A call of a rank of a watched worker begins; and ends, inside its gate: calls the callbacks of what
 // happened.
-void mlt_tool_called(mlt_rank *me, uint16_t fn);
+void mlt_tool_call_begins(mlt_rank *me, uint16_t fn);
 void mlt_tool_call_ends(mlt_rank *me);
 
 // mlt_upcalls.event.
-void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *event);
+void mlt_tool_on_event(mlt_worker *worker, mlt_rank *rank, const mlt_event *event);
 
 // ---- the parts to each other
 

@@ -35,12 +35,12 @@ static void fill_collectives(void)
 #define NAME(name) #name,
     static const char *const names[] = {MLT_TOOL_COLLECTIVES(NAME)};
     for (int fn = 1; fn < MLT_FN_COUNT; fn++)
-        for (int i = 0; i < MLT_TOOL_CALLS; i++)
+        for (int i = 0; i < MLT_TOOL_COLLECTIVE_COUNT; i++)
             if (is_form(mlt_fn_table[fn].name, names[i]))
                 collective_of[fn] = (uint8_t)(1 + i);
 }
 
-void mlt_tool_called(mlt_rank *me, uint16_t fn)
+void mlt_tool_call_begins(mlt_rank *me, uint16_t fn)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     mlt_tool *tool = mlt_tool_of(me);
@@ -67,7 +67,7 @@ static void count_move(mlt_tool_counts *c, const mlt_event *event)
         c->moves.ops[event->rma_op]++;
         c->moves.one_sided[event->how]++;
         c->moves.one_sided_bytes[event->how] += event->bytes;
-    } else if (event->kind == MLT_EVENT_PART_SEND) {
+    } else if (event->kind == MLT_EVENT_PARTITIONED_SEND) {
         c->moves.partitioned[event->how]++;
         c->moves.partitioned_bytes[event->how] += event->bytes;
         c->moves.partitions += (uint32_t)event->partitions;
@@ -110,7 +110,7 @@ static void watch_count(mlt_tool_counts *c, const mlt_event *event, bool locks)
         c->last_algorithm = (uint64_t)(1 + event->algorithm);
         break;
     case MLT_EVENT_ONE_SIDED:
-    case MLT_EVENT_PART_SEND:
+    case MLT_EVENT_PARTITIONED_SEND:
     case MLT_EVENT_PART_RECEIVE:
         count_move(c, event);
         break;
@@ -152,7 +152,7 @@ static void note_meeting(mlt_worker *worker)
     }
 }
 
-void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
+void mlt_tool_on_event(mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
 {
     const mlt_mpi_worker *w = worker->mpi;
     if (!w)

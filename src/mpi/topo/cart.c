@@ -84,7 +84,7 @@ int mlt_mpi_Cart_sub(mlt_rank *me, mlt_comm *comm, const int remain_dims[], MPI_
     if (ndims > 0 && !remain_dims)
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "remain_dims",
                             "an array with an element for each dimension");
-    int *dims = mlt_take(2 * (size_t)ndims, sizeof *dims), *periods = dims + ndims;
+    int *dims = mlt_xcalloc(2 * (size_t)ndims, sizeof *dims), *periods = dims + ndims;
     for (int i = 0, rest = comm->rank, below = comm->size; i < ndims; i++) {
         below /= topo->cart.dims[i];
         int at = rest / below;

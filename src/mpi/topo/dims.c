@@ -40,7 +40,7 @@ static int *divisors_from(const int *primes, int prime_count, int *count)
         power = i && primes[i] == primes[i - 1] ? power + 1 : 1;
         room = room / (size_t)power * (size_t)(power + 1);
     }
-    int *all = mlt_take(room, sizeof *all);
+    int *all = mlt_xcalloc(room, sizeof *all);
     int found = 1, before = 0;
     all[0] = 1;
     for (int i = 0; i < prime_count; i++) {
@@ -185,7 +185,7 @@ int mlt_mpi_Dims_create(mlt_rank *me, int nnodes, int ndims, int dims[])
             fixed > nnodes ? " or more" : "");
     if (free_dims == 0)
         return MPI_SUCCESS;
-    int *found = mlt_take((size_t)free_dims, sizeof *found);
+    int *found = mlt_xcalloc((size_t)free_dims, sizeof *found);
     mlt_dims_balance((int)(nnodes / fixed), free_dims, found);
     for (int i = 0, next = 0; i < ndims; i++)
         if (dims[i] == 0)

@@ -65,7 +65,7 @@ static mlt_topo_edge *list_edges(const mlt_gathered *all, int size, bool adjacen
         const part *p = part_of(all, r);
         total += adjacent ? (int64_t)p->in + p->out : p->edges;
     }
-    mlt_topo_edge *list = mlt_take((size_t)total, sizeof *list);
+    mlt_topo_edge *list = mlt_xcalloc((size_t)total, sizeof *list);
     for (int r = 0; r < size; r++) {
         const part *p = part_of(all, r);
         const int32_t *at = ints_of(p);
@@ -93,7 +93,7 @@ static void find_ranks(mlt_rank *me, mlt_comm *comm, const mlt_gathered *all, bo
         return;
     int64_t count = 0;
     mlt_topo_edge *list = list_edges(all, comm->size, adjacent, &count);
-    e->newrank = mlt_take((size_t)comm->size, sizeof *e->newrank);
+    e->newrank = mlt_xcalloc((size_t)comm->size, sizeof *e->newrank);
     if (!mlt_reorder_graph(&where, list, count, e->newrank)) {
         free(e->newrank);
         e->newrank = NULL;
@@ -117,8 +117,8 @@ static int64_t to_places(int64_t *at, int size)
 // in place, at[v + 1] is where the next one of node v goes: it ends as the first of v + 1.
 static void sort_edges(const mlt_gathered *all, int size, const bool *own, mlt_dist_edges *e)
 {
-    e->in_at = mlt_take((size_t)size + 2, sizeof *e->in_at);
-    e->out_at = mlt_take((size_t)size + 2, sizeof *e->out_at);
+    e->in_at = mlt_xcalloc((size_t)size + 2, sizeof *e->in_at);
+    e->out_at = mlt_xcalloc((size_t)size + 2, sizeof *e->out_at);
     bool weighted = e->weighted >= 0;
     for (int pass = 0; pass < 2; pass++) {
         for (int r = 0; r < size; r++) {
@@ -144,11 +144,11 @@ static void sort_edges(const mlt_gathered *all, int size, const bool *own, mlt_d
         if (pass)
             break;
         int64_t ins = to_places(e->in_at + 1, size), outs = to_places(e->out_at + 1, size);
-        e->in = mlt_take((size_t)ins, sizeof *e->in);
-        e->out = mlt_take((size_t)outs, sizeof *e->out);
+        e->in = mlt_xcalloc((size_t)ins, sizeof *e->in);
+        e->out = mlt_xcalloc((size_t)outs, sizeof *e->out);
         if (weighted) {
-            e->in_weight = mlt_take((size_t)ins, sizeof *e->in_weight);
-            e->out_weight = mlt_take((size_t)outs, sizeof *e->out_weight);
+            e->in_weight = mlt_xcalloc((size_t)ins, sizeof *e->in_weight);
+            e->out_weight = mlt_xcalloc((size_t)outs, sizeof *e->out_weight);
         }
     }
 }
@@ -156,7 +156,7 @@ static void sort_edges(const mlt_gathered *all, int size, const bool *own, mlt_d
 static mlt_dist_edges *build(mlt_rank *me, mlt_comm *comm, const mlt_gathered *all, bool adjacent,
                              bool reorder)
 {
-    mlt_dist_edges *e = mlt_take(1, sizeof *e);
+    mlt_dist_edges *e = mlt_xcalloc(1, sizeof *e);
     e->data = all->data;
     e->weighted = e->unweighted = -1;
     for (int r = comm->size - 1; r >= 0; r--) {
@@ -169,7 +169,7 @@ static mlt_dist_edges *build(mlt_rank *me, mlt_comm *comm, const mlt_gathered *a
         find_ranks(me, comm, all, adjacent, e);
     if (adjacent)
         return e;
-    bool *own = mlt_take((size_t)comm->size, sizeof *own);
+    bool *own = mlt_xcalloc((size_t)comm->size, sizeof *own);
     for (int r = 0; r < comm->size; r++)
         if (mlt_comm_worker_of(comm, r) == me->worker->index)
             own[e->newrank ? e->newrank[r] : r] = true;
@@ -305,7 +305,7 @@ static mlt_topo *topo_of_part(const part *p)
 static int create_together(mlt_rank *me, mlt_comm *comm, const mlt_topo *topo, MPI_Comm *out)
 {
     int in = topo->dist.indegree, n = topo->dist.outdegree;
-    part *mine = mlt_take(1, sizeof *mine + 8 * ((size_t)in + (size_t)n) + 8);
+    part *mine = mlt_xcalloc(1, sizeof *mine + 8 * ((size_t)in + (size_t)n) + 8);
     *mine = (part){.weighted = topo->dist.weighted, .in = in, .out = n};
     int32_t *end = dist_graph_append((int32_t *)(mine + 1), topo->dist.sources, in);
     end = dist_graph_append(end, topo->dist.destinations, n);
@@ -412,7 +412,7 @@ int mlt_mpi_Dist_graph_create(mlt_rank *me, mlt_comm *comm_old, int n, const int
     int code = check_general(me, comm_old, n, sources, degrees, destinations, weights, &edges);
     if (code != MPI_SUCCESS)
         return code;
-    part *mine = mlt_take(1, sizeof *mine + 12 * (size_t)edges + 8);
+    part *mine = mlt_xcalloc(1, sizeof *mine + 12 * (size_t)edges + 8);
     *mine = (part){.weighted = weights != MPI_UNWEIGHTED, .edges = edges};
     int32_t *end = (int32_t *)(mine + 1);
     for (int i = 0; i < n; i++)

@@ -53,8 +53,8 @@ static int graph_new_rank(mlt_rank *me, mlt_comm *comm, int nnodes, const int *i
     if (mlt_topo_where_together(&where))
         return comm->rank;
     int count = index[nnodes - 1], rank = comm->rank;
-    mlt_topo_edge *list = mlt_take((size_t)count, sizeof *list);
-    int32_t *newrank = mlt_take((size_t)nnodes, sizeof *newrank);
+    mlt_topo_edge *list = mlt_xcalloc((size_t)count, sizeof *list);
+    int32_t *newrank = mlt_xcalloc((size_t)nnodes, sizeof *newrank);
     for (int v = 0, i = 0; v < nnodes; v++)
         for (; i < index[v]; i++)
             list[i] = (mlt_topo_edge){v, edges[i], 1};

@@ -79,7 +79,7 @@ static void gather_scattered(mlt_topo_layout *layout, const mlt_topo_where *wher
         most = worker > most ? worker : most;
     }
     // [w + 1]: ranks, then first position, of w
-    int32_t *next = mlt_take((size_t)most + 2, sizeof *next);
+    int32_t *next = mlt_xcalloc((size_t)most + 2, sizeof *next);
     for (int32_t r = 0; r < where->count; r++)
         next[where->worker(where->of, r) + 1]++;
     for (uint32_t w = 0; w <= most; w++) {
@@ -87,7 +87,7 @@ static void gather_scattered(mlt_topo_layout *layout, const mlt_topo_where *wher
         if (next[w + 1] > next[w])
             add_end(layout, where, w, next[w + 1], &unit);
     }
-    layout->position = mlt_take((size_t)where->count, sizeof *layout->position);
+    layout->position = mlt_xcalloc((size_t)where->count, sizeof *layout->position);
     bool moved = false;
     for (int32_t r = 0; r < where->count; r++) {
         layout->position[r] = next[where->worker(where->of, r)]++;
@@ -129,7 +129,7 @@ static uint32_t reorder_worker_of(const void *of, int32_t rank)
 
 static uint32_t process_of(const void *of, uint32_t worker)
 {
-    return mlt_job_place_at(((const mlt_topo_where_memory *)of)->job, worker)->proc;
+    return mlt_job_location_at(((const mlt_topo_where_memory *)of)->job, worker)->proc;
 }
 
 static uint32_t reorder_host_of(const void *of, uint32_t worker)
@@ -143,7 +143,7 @@ static uint32_t worker_by_host(const void *of, int32_t rank)
     const mlt_topo_where_memory *memory = of;
     uint32_t worker = reorder_worker_of(of, rank);
     return reorder_host_of(of, worker) * memory->stride +
-           mlt_job_place_at(memory->job, worker)->local;
+           mlt_job_location_at(memory->job, worker)->local;
 }
 
 static uint32_t host_of_number(const void *of, uint32_t number)
@@ -157,7 +157,7 @@ static uint32_t stride_of(mlt_job *job)
     uint32_t most = 0, last = 0;
     bool rises = true;
     for (uint32_t w = 0; w < job->workers; w++) {
-        uint32_t host = mlt_job_host_of(job, w), local = mlt_job_place_at(job, w)->local;
+        uint32_t host = mlt_job_host_of(job, w), local = mlt_job_location_at(job, w)->local;
         rises &= host >= last;
         last = host;
         most = local >= most ? local + 1 : most;
@@ -287,7 +287,7 @@ static void use_lines(mlt_topo_cart_plan *plan, const int *order, mlt_topo_cut c
 // The axes by length, the longest first: slabs across it are the smallest.
 static int *axes_by_length(const mlt_topo_cart_plan *plan)
 {
-    int *order = mlt_take((size_t)plan->ndims, sizeof *order);
+    int *order = mlt_xcalloc((size_t)plan->ndims, sizeof *order);
     for (int i = 0; i < plan->ndims; i++) {
         int at = i;
         for (; at > 0 && plan->dims[order[at - 1]] < plan->dims[i]; at--)
@@ -316,7 +316,7 @@ static void blocks_init(reorder_blocks *b, const mlt_topo_cart_plan *plan, const
 {
     *b = (reorder_blocks){.plan = plan, .limit = limit, .steps = steps};
     b->divisors = mlt_dims_divisors(parts, &b->divisor_count);
-    b->now = mlt_take(2 * (size_t)plan->ndims, sizeof *b->now);
+    b->now = mlt_xcalloc(2 * (size_t)plan->ndims, sizeof *b->now);
     b->best = b->now + plan->ndims;
 }
 
@@ -418,7 +418,7 @@ static void make_plan(mlt_topo_cart_plan *plan, const mlt_topo_where *where,
     // Processes count only where they are something else than workers and every order can be asked.
     bool units = layout->units > 1 && layout->units < layout->workers &&
                  (!blocks_fit || even(layout->unit_end, layout->units));
-    int *order = axes_by_length(plan), *rows = mlt_take((size_t)plan->ndims, sizeof *rows);
+    int *order = axes_by_length(plan), *rows = mlt_xcalloc((size_t)plan->ndims, sizeof *rows);
     for (int d = 0; d < plan->ndims; d++)
         rows[d] = d;
     plan->before =
@@ -441,13 +441,13 @@ static void make_plan(mlt_topo_cart_plan *plan, const mlt_topo_where *where,
 mlt_topo_cart_plan *mlt_topo_cart_plan_new(const mlt_topo_where *where, int ndims, const int *dims,
                                            const int *periods)
 {
-    mlt_topo_cart_plan *plan = mlt_take(1, sizeof *plan);
+    mlt_topo_cart_plan *plan = mlt_xcalloc(1, sizeof *plan);
     plan->ndims = ndims;
     plan->count = where->count;
     plan->stays = true;
-    plan->dims = mlt_take(2 * (size_t)ndims, sizeof *plan->dims);
+    plan->dims = mlt_xcalloc(2 * (size_t)ndims, sizeof *plan->dims);
     plan->periods = plan->dims + ndims;
-    plan->digit = mlt_take(3 * (size_t)ndims, sizeof *plan->digit);
+    plan->digit = mlt_xcalloc(3 * (size_t)ndims, sizeof *plan->digit);
     for (int d = 0; d < ndims; d++) {
         plan->dims[d] = dims[d];
         plan->periods[d] = periods[d] != 0;
@@ -517,7 +517,7 @@ int mlt_reorder_cart(mlt_rank *me, mlt_comm *comm, int ndims, const int *dims, c
         return comm->rank;
     mlt_mpi_worker *worker = mlt_mpi_worker_of(me);
     if (!worker->plans)
-        worker->plans = mlt_take(1, sizeof *worker->plans);
+        worker->plans = mlt_xcalloc(1, sizeof *worker->plans);
     struct mlt_topo_cart_plans *plans = worker->plans;
     mlt_map *map = comm->map ? mlt_comm_group(comm) : NULL;
     for (int i = 0; i < PLANS; i++)

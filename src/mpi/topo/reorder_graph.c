@@ -46,9 +46,9 @@ typedef struct growth {
 static void growth_init(growth *g, int32_t nodes, const mlt_topo_edge *edges, int64_t count)
 {
     *g = (growth){.nodes = nodes};
-    g->spot = mlt_take((size_t)nodes + 1, sizeof *g->spot);
-    g->edge = mlt_take(2 * (size_t)count, sizeof *g->edge);
-    g->heap = mlt_take(2 * (size_t)count, sizeof *g->heap);
+    g->spot = mlt_xcalloc((size_t)nodes + 1, sizeof *g->spot);
+    g->edge = mlt_xcalloc(2 * (size_t)count, sizeof *g->edge);
+    g->heap = mlt_xcalloc(2 * (size_t)count, sizeof *g->heap);
     for (int64_t i = 0; i < count; i++) {
         g->spot[edges[i].from + 1].at++;
         g->spot[edges[i].to + 1].at++;
@@ -186,7 +186,7 @@ static void reorder_graph_grow(growth *g, const mlt_topo_layout *layout)
 
 static int32_t *homes(const mlt_topo_layout *layout, const int32_t *ends)
 {
-    int32_t *home = mlt_take((size_t)layout->count, sizeof *home);
+    int32_t *home = mlt_xcalloc((size_t)layout->count, sizeof *home);
     for (int32_t place = 0, run = 0; place < layout->count; place++) {
         run += place >= ends[run];
         home[place] = run;
@@ -222,7 +222,7 @@ bool mlt_reorder_graph(const mlt_topo_where *where, const mlt_topo_edge *edges, 
     mlt_topo_layout_init(&layout, where);
     growth_init(&g, layout.count, edges, count);
     reorder_graph_grow(&g, &layout);
-    int32_t *place = mlt_take(2 * (size_t)layout.count, sizeof *place);
+    int32_t *place = mlt_xcalloc(2 * (size_t)layout.count, sizeof *place);
     int32_t *node_at = place + layout.count;
     for (int32_t v = 0; v < layout.count; v++) {
         place[v] = g.spot[v].place;

@@ -14,7 +14,7 @@
 
 static mlt_topo *new_topo(int kind, size_t ints)
 {
-    mlt_topo *topo = mlt_take(1, sizeof *topo + ints * sizeof(int));
+    mlt_topo *topo = mlt_xcalloc(1, sizeof *topo + ints * sizeof(int));
     topo->refs = 1;
     topo->kind = kind;
     return topo;

@@ -78,7 +78,7 @@ void mlt_dtype_discard(mlt_dtype *dtype)
 }
 
 // The types that it was built from may go with it. A list, as types nest without limit.
-void mlt_dtype_release(mlt_dtype *dtype)
+void mlt_dtype_destroy(mlt_dtype *dtype)
 {
     mlt_dtype *pending = dtype;
     dtype->next = NULL;
@@ -171,7 +171,7 @@ static const MPI_Datatype of_long_double[] = {MPI_LONG_DOUBLE, MPI_C_LONG_DOUBLE
                                               MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_LONG_DOUBLE_INT};
 enum { OF_LONG_DOUBLE = sizeof of_long_double / sizeof *of_long_double };
 
-void mlt_dtype_joined(void)
+void mlt_dtype_disable_long_double(void)
 {
     static const uint32_t none = 0;
     if (!getenv("MILLET_MIXED"))
@@ -183,7 +183,7 @@ void mlt_dtype_joined(void)
     }
 }
 
-const char *mlt_dtype_mixed(void)
+const char *mlt_dtype_long_double_hint(void)
 {
     return getenv("MILLET_MIXED")
                ? "; it may be one of long double, of which hosts of this job have "
@@ -290,7 +290,7 @@ static type_note *dtype_note_of(mlt_rank *me, const mlt_type *type, bool make)
         note = note->next;
     if (note || !make)
         return note;
-    note = mlt_take(1, sizeof *note);
+    note = mlt_xcalloc(1, sizeof *note);
     note->type = type;
     note->next = mlt_mpi_of(me)->type_notes;
     mlt_mpi_of(me)->type_notes = note;

@@ -49,7 +49,7 @@ typedef struct mlt_dtype {
     uint64_t external32; // bytes of an element in that representation
     mlt_contents contents;
     mlt_attrs attrs;
-    struct mlt_dtype *next; // permanent: of the worker; else for mlt_dtype_release
+    struct mlt_dtype *next; // permanent: of the worker; else for mlt_dtype_destroy
 } mlt_dtype;
 
 static inline mlt_dtype *mlt_dtype_of(const mlt_type *type)
@@ -57,7 +57,7 @@ static inline mlt_dtype *mlt_dtype_of(const mlt_type *type)
     return (mlt_dtype *)(uintptr_t)type;
 }
 
-void mlt_dtype_release(mlt_dtype *dtype);
+void mlt_dtype_destroy(mlt_dtype *dtype);
 
 // Predefined types are not counted, but may be given; NULL too.
 static inline void mlt_dtype_hold(const mlt_type *type)
@@ -69,7 +69,7 @@ static inline void mlt_dtype_hold(const mlt_type *type)
 static inline void mlt_dtype_drop(const mlt_type *type)
 {
     if (type && !type->code && --mlt_dtype_of(type)->refs == 0)
-        mlt_dtype_release(mlt_dtype_of(type));
+        mlt_dtype_destroy(mlt_dtype_of(type));
 }
 
 // The handle that the user knows it by.
@@ -211,11 +211,11 @@ int mlt_bad_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
 
 // Once, before the first rank runs. If the hosts of the job have different formats of long double,
 // which mpirun tells by MILLET_MIXED, its types are none from now on: mlt_bad_type says why.
-void mlt_dtype_joined(void);
+void mlt_dtype_disable_long_double(void);
 
 // "; it may be ...", which tells of such a job, for a message about a handle that is not known any
 // more; else "".
-const char *mlt_dtype_mixed(void) MLT_COLD;
+const char *mlt_dtype_long_double_hint(void) MLT_COLD;
 
 // The end of a worker: forgets what its ranks have noted about predefined types.
 void mlt_dtype_worker_fini(struct mlt_mpi_worker *worker, uint32_t ranks);

@@ -43,7 +43,7 @@ static bool wants(void *to, MPI_Count count, const mlt_type *type, int target, M
                   MPI_Count there_count, const mlt_type *there, mlt_win *win,
                   const mlt_intercept_call *along, want *w)
 {
-    const mlt_intercept_stage *cache =
+    const mlt_intercept_wrapper *cache =
         &along->walk.interceptor->spec->wrappers[along->walk.next - 1];
     if (!cached_is_plain(type, count) || !cached_is_plain(there, there_count) ||
         (uint64_t)count * type->size != (uint64_t)there_count * there->size ||
@@ -69,7 +69,7 @@ static bool hits(const want *w, const mlt_intercept_call *along, bool at_once)
         return false;
     if (w->win->side.flags & MLT_WINF_FENCED)
         w->win->side.flags |= MLT_WINF_ACCESSED;
-    mlt_intercept_asked(&along->walk, true, (uint64_t)mlt_os_now_ns() - begin);
+    mlt_intercept_cache_asked(&along->walk, true, (uint64_t)mlt_os_now_ns() - begin);
     return true;
 }
 
@@ -106,7 +106,7 @@ int mlt_cached_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
     if (asks && code == MPI_SUCCESS) {
         if (!how)
             cached_note(&w);
-        mlt_intercept_asked(&along->walk, false, (uint64_t)mlt_os_now_ns() - begin);
+        mlt_intercept_cache_asked(&along->walk, false, (uint64_t)mlt_os_now_ns() - begin);
     }
     return code;
 }

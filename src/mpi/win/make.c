@@ -79,7 +79,7 @@ static mlt_win_part *make_part(mlt_comm *comm, const recipe *r)
     for (uint32_t p = 0; p < members->workers; p++)
         mlt_win_part_peer(part, p, mlt_worker_of_rank(worker, members->at[p].speaker),
                           (int32_t)members->at[p].first);
-    mlt_win_shared *shared = mlt_take(1, sizeof *shared);
+    mlt_win_shared *shared = mlt_xcalloc(1, sizeof *shared);
     shared->flavor = r->flavor;
     shared->group = mlt_map_hold(mlt_comm_group(comm));
     shared->info = mlt_win_hints(r->info);
@@ -94,7 +94,7 @@ static making *find_making(mlt_comm *comm, const recipe *r)
     mlt_comm_shared *of = mlt_comm_shared_of(comm);
     making *m = of->window;
     if (!m) {
-        m = of->window = mlt_take(1, sizeof *m);
+        m = of->window = mlt_xcalloc(1, sizeof *m);
         m->of = of;
         m->part = make_part(comm, r);
     }
@@ -152,7 +152,7 @@ static void finish_make(mlt_agreement *agreement)
 // Where the ranks' memories begin if one follows the other; of all of them together how many bytes.
 static uint64_t win_make_lay_out(mlt_win_part *part, const mlt_gathered *sizes, bool *fits)
 {
-    uint64_t *begin = mlt_take((size_t)part->ranks + 1, sizeof *begin);
+    uint64_t *begin = mlt_xcalloc((size_t)part->ranks + 1, sizeof *begin);
     for (int32_t r = 0; r < part->ranks; r++) {
         uint64_t size;
         memcpy(&size, (const char *)sizes->data + sizes->at[r], sizeof size);

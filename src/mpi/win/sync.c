@@ -235,7 +235,7 @@ static int names_of(mlt_rank *me, mlt_win *win, MPI_Group handle, sync_names *n)
                              (void *)handle);
     n->count = (uint32_t)group->map->size;
     bool few = n->count <= sizeof n->few / sizeof *n->few;
-    n->ranks = few ? n->few : mlt_take(n->count, sizeof *n->ranks);
+    n->ranks = few ? n->few : mlt_xcalloc(n->count, sizeof *n->ranks);
     for (uint32_t i = 0; i < n->count; i++) {
         n->ranks[i] = mlt_map_rank(all, mlt_map_world(group->map, (int32_t)i));
         if (n->ranks[i] < 0) {

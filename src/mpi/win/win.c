@@ -24,7 +24,7 @@ int mlt_bad_win(mlt_rank *me, MPI_Win handle)
 mlt_win_notes *mlt_win_notes_of(mlt_win *win)
 {
     if (!win->notes) {
-        win->notes = mlt_take(1, sizeof *win->notes);
+        win->notes = mlt_xcalloc(1, sizeof *win->notes);
         win->notes->errhandler = MPI_ERRORS_ARE_FATAL;
     }
     return win->notes;

@@ -74,8 +74,8 @@ static void tune_add(mlt_tune_case *c, const mlt_coll_alg *alg, uint64_t segment
     if (c->count == MLT_TUNE_CANDIDATES)
         return;
     c->candidates[c->count++] =
-        (mlt_tune_candidate){alg, segment, radix, mlt_take(c->sizes, sizeof(double)),
-                             mlt_take(c->sizes, sizeof(uint64_t))};
+        (mlt_tune_candidate){alg, segment, radix, mlt_xcalloc(c->sizes, sizeof(double)),
+                             mlt_xcalloc(c->sizes, sizeof(uint64_t))};
 }
 
 static bool is_left_out(const mlt_coll_alg *alg)

@@ -123,7 +123,7 @@ static bool pretends(uint32_t *hosts, bool *in_turn)
 
 static mlt_coll_hosts *map_of(const places *p)
 {
-    uint32_t *number = mlt_take(p->ranks, sizeof *number), hosts = p->ranks;
+    uint32_t *number = mlt_xcalloc(p->ranks, sizeof *number), hosts = p->ranks;
     bool in_turn, pretended = pretends(&hosts, &in_turn);
     hosts = pretended && hosts < p->ranks ? hosts : p->ranks;
     for (uint32_t r = 0; r < p->ranks; r++) {
@@ -143,7 +143,7 @@ void mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job)
     if (!job->hosts && !*job->mpirun && !pretends(&hosts, &in_turn))
         return;
     mlt_mpirun mpirun = mlt_mpirun_find("colltune");
-    places p = {.ranks = c->ranks, .name = mlt_take(c->ranks, sizeof *p.name)};
+    places p = {.ranks = c->ranks, .name = mlt_xcalloc(c->ranks, sizeof *p.name)};
     char ranks[NUMBER_BYTES];
     mlt_arg_texts argv = {NULL, 0};
     begin_job(c, job, &mpirun, &argv, ranks);

@@ -43,7 +43,7 @@ static void cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t
         options.seed = seed;
         options.progress = tune_sim_step;
         options.user = part;
-        if (mlt_goal_simulate(program, &options, &result, MLT_ARGS_WHY) != MLT_OK)
+        if (mlt_sim_simulate(program, &options, &result, MLT_ARGS_WHY) != MLT_OK)
             mlt_args_failed("%s.%s: %s", mlt_collective_names[c->collective], candidate->alg->name,
                             mlt_args_why);
         sum += (double)result->total_ps / 1000;

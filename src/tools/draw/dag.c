@@ -120,12 +120,12 @@ static void make_boxes(dag *d)
 {
     const mlt_goal_program *program = d->drawing->program;
     d->lanes_count = d->drawing->last - d->drawing->first + 1;
-    d->lanes = mlt_take(d->lanes_count, sizeof *d->lanes);
-    d->first = mlt_take(d->lanes_count + 1, sizeof *d->first);
+    d->lanes = mlt_xcalloc(d->lanes_count, sizeof *d->lanes);
+    d->first = mlt_xcalloc(d->lanes_count + 1, sizeof *d->first);
     for (uint32_t i = 0; i < d->lanes_count; i++)
         d->first[i + 1] = d->first[i] + program->rank[d->drawing->first + i].count;
     d->count = d->first[d->lanes_count];
-    d->boxes = mlt_take(d->count, sizeof *d->boxes);
+    d->boxes = mlt_xcalloc(d->count, sizeof *d->boxes);
     for (uint32_t i = 0; i < d->lanes_count; i++)
         for (uint32_t n = d->first[i]; n < d->first[i + 1]; n++) {
             d->boxes[n].rank = d->drawing->first + i;
@@ -167,8 +167,8 @@ static void make_edges(dag *d)
 // Edges by the box where they begin (or end): list[at[b] .. at[b + 1]) are those of box b.
 static void index_edges(const dag *d, bool by_end, uint32_t **at, uint32_t **list)
 {
-    *at = mlt_take(d->count + 2, sizeof **at);
-    *list = mlt_take(d->edges_count, sizeof **list);
+    *at = mlt_xcalloc(d->count + 2, sizeof **at);
+    *list = mlt_xcalloc(d->edges_count, sizeof **list);
     for (uint32_t e = 0; e < d->edges_count; e++)
         (*at)[(by_end ? d->edges[e].to : d->edges[e].from) + 2]++;
     for (uint32_t b = 2; b < d->count + 2; b++)
@@ -179,9 +179,9 @@ static void index_edges(const dag *d, bool by_end, uint32_t **at, uint32_t **lis
 
 static void dag_make_rows(dag *d)
 {
-    uint32_t *at, *next, *sources = mlt_take(d->count, sizeof *sources);
-    uint32_t *queue = mlt_take(d->count, sizeof *queue), done = 0, end = 0;
-    bool *placed = mlt_take(d->count, sizeof *placed);
+    uint32_t *at, *next, *sources = mlt_xcalloc(d->count, sizeof *sources);
+    uint32_t *queue = mlt_xcalloc(d->count, sizeof *queue), done = 0, end = 0;
+    bool *placed = mlt_xcalloc(d->count, sizeof *placed);
     index_edges(d, false, &at, &next);
     for (uint32_t e = 0; e < d->edges_count; e++)
         sources[d->edges[e].to]++;
@@ -220,9 +220,9 @@ static void dag_make_rows(dag *d)
 static void fold_rows(dag *d)
 {
     // Of each row: where it begins, and of a lane how many boxes it has and how many are placed.
-    uint32_t *begin = mlt_take(d->rows + 1, sizeof *begin),
-             *count = mlt_take(d->rows, sizeof *count);
-    uint32_t *placed = mlt_take(d->rows, sizeof *placed);
+    uint32_t *begin = mlt_xcalloc(d->rows + 1, sizeof *begin),
+             *count = mlt_xcalloc(d->rows, sizeof *count);
+    uint32_t *placed = mlt_xcalloc(d->rows, sizeof *placed);
     for (int placing = 0; placing < 2; placing++) {
         for (uint32_t i = 0; i < d->lanes_count; i++) {
             memset(count, 0, d->rows * sizeof *count);
@@ -279,7 +279,7 @@ static void place_row(dag *d, lane *l, wish *row, uint32_t count)
 static wish *rows_of(const dag *d, uint32_t i)
 {
     uint32_t count = d->first[i + 1] - d->first[i];
-    wish *order = mlt_take(count, sizeof *order);
+    wish *order = mlt_xcalloc(count, sizeof *order);
     for (uint32_t n = 0; n < count; n++)
         order[n] = (wish){d->first[i] + n, d->boxes[d->first[i] + n].row};
     qsort(order, count, sizeof *order, by_wish);
@@ -317,7 +317,7 @@ static void place_lane(dag *d, uint32_t i, const uint32_t *at, const uint32_t *b
 // Rows stand further apart where many messages go between two of them.
 static void make_gap(dag *d)
 {
-    uint32_t *messages = mlt_take((size_t)d->rows + 1, sizeof *messages), most = 0;
+    uint32_t *messages = mlt_xcalloc((size_t)d->rows + 1, sizeof *messages), most = 0;
     for (uint32_t e = 0; e < d->edges_count; e++)
         if (d->edges[e].kind == MESSAGE && ++messages[d->boxes[d->edges[e].from].row] > most)
             most++;

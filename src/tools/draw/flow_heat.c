@@ -59,11 +59,11 @@ static bool flow_heat_read_line(char *line, entry *e)
 
 mlt_flow_heat *mlt_flow_heat_read(const char *path, char *text)
 {
-    mlt_flow_heat *h = mlt_take(1, sizeof *h);
+    mlt_flow_heat *h = mlt_xcalloc(1, sizeof *h);
     size_t lines = 1, room = 0;
     for (const char *c = text; *c; c++)
         room += *c == '\n';
-    h->entries = mlt_take(room + 1, sizeof *h->entries);
+    h->entries = mlt_xcalloc(room + 1, sizeof *h->entries);
     for (char *line = text; *line; lines++) {
         char *next = line + strcspn(line, "\n");
         if (*next)

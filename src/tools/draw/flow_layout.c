@@ -64,11 +64,11 @@ static bool reaches(grouping *g, uint32_t from, uint32_t to)
 // Which links lead back. Between groups each pair is asked once.
 static void find_back(mlt_scene *s)
 {
-    grouping g = {.from = mlt_take(s->link_count + 1, sizeof *g.from),
-                  .to = mlt_take(s->link_count + 1, sizeof *g.to),
-                  .seen = mlt_take(s->box_count + 1, sizeof *g.seen)};
-    uint32_t *back_from = mlt_take(s->link_count + 1, sizeof *back_from);
-    uint32_t *back_to = mlt_take(s->link_count + 1, sizeof *back_to), backs = 0;
+    grouping g = {.from = mlt_xcalloc(s->link_count + 1, sizeof *g.from),
+                  .to = mlt_xcalloc(s->link_count + 1, sizeof *g.to),
+                  .seen = mlt_xcalloc(s->box_count + 1, sizeof *g.seen)};
+    uint32_t *back_from = mlt_xcalloc(s->link_count + 1, sizeof *back_from);
+    uint32_t *back_to = mlt_xcalloc(s->link_count + 1, sizeof *back_to), backs = 0;
     for (uint32_t i = 0; i < s->link_count; i++) {
         mlt_scene_link *l = &s->links[i];
         const mlt_scene_box *from = &s->boxes[l->from], *to = &s->boxes[l->to];
@@ -95,7 +95,7 @@ static void find_back(mlt_scene *s)
 // The first box of the same instance: parts of a reduction have one. [box_count]
 static uint32_t *find_leaders(const mlt_scene *s)
 {
-    uint32_t *leader = mlt_take(s->box_count + 1, sizeof *leader);
+    uint32_t *leader = mlt_xcalloc(s->box_count + 1, sizeof *leader);
     for (uint32_t i = 0; i < s->box_count; i++) {
         const mlt_scene_box *b = &s->boxes[i];
         leader[i] = i;
@@ -142,8 +142,8 @@ static void find_columns(mlt_scene *s)
         moved = align(s, leader) || moved;
     }
     // What nothing leads to stands beside what it leads to.
-    uint32_t *nearest = mlt_take(s->box_count + 1, sizeof *nearest);
-    bool *fed = mlt_take(s->box_count + 1, sizeof *fed);
+    uint32_t *nearest = mlt_xcalloc(s->box_count + 1, sizeof *nearest);
+    bool *fed = mlt_xcalloc(s->box_count + 1, sizeof *fed);
     memset(nearest, 0xff, s->box_count * sizeof *nearest);
     for (uint32_t i = 0; i < s->link_count; i++) {
         const mlt_scene_link *l = &s->links[i];
@@ -173,7 +173,7 @@ static uint32_t port_of(mlt_scene_box *b, uint32_t key, bool left, const char *l
     for (size_t i = 0; i < b->port_count; i++)
         if (b->ports[i].key == key && b->ports[i].left == left)
             return (uint32_t)i;
-    b->ports = mlt_take_more(b->ports, b->port_count + 1, sizeof *b->ports);
+    b->ports = mlt_xrealloc(b->ports, b->port_count + 1, sizeof *b->ports);
     mlt_scene_port *p = &b->ports[b->port_count];
     *p = (mlt_scene_port){.key = key, .left = left};
     snprintf(p->label, sizeof p->label, "%s", label);
@@ -233,7 +233,7 @@ static void size_box(mlt_scene_box *b)
 // Instances of a vector are equally wide.
 static void size_boxes(mlt_scene *s)
 {
-    double *widest = mlt_take(s->box_count + 1, sizeof *widest);
+    double *widest = mlt_xcalloc(s->box_count + 1, sizeof *widest);
     uint32_t groups = s->box_count;
     for (uint32_t i = 0; i < s->box_count; i++) {
         size_box(&s->boxes[i]);
@@ -254,7 +254,7 @@ static void split_long(mlt_scene *s)
         if (s->links[i].back || to <= from + 1)
             continue;
         uint32_t n = to - from - 1;
-        s->links[i].through = mlt_take(n, sizeof *s->links[i].through);
+        s->links[i].through = mlt_xcalloc(n, sizeof *s->links[i].through);
         s->links[i].through_count = n;
         for (uint32_t k = 0; k < n; k++) {
             // In the band of its nearer end.
@@ -342,14 +342,14 @@ static void put_hop(layout *l, uint32_t a, double x, uint32_t b, double y)
 static void find_neighbours(layout *l)
 {
     uint32_t n = l->s->box_count;
-    l->begin = mlt_take(n + 2, sizeof *l->begin);
+    l->begin = mlt_xcalloc(n + 2, sizeof *l->begin);
     each_hop(l, count_hop);
     for (uint32_t i = 0; i < n; i++)
         l->begin[i + 1] += l->begin[i];
     l->begin[n] = n ? l->begin[n - 1] : 0;
-    l->ends = mlt_take(l->begin[n] + 1, sizeof *l->ends);
-    l->offset_own = mlt_take(l->begin[n] + 1, sizeof *l->offset_own);
-    l->offset_other = mlt_take(l->begin[n] + 1, sizeof *l->offset_other);
+    l->ends = mlt_xcalloc(l->begin[n] + 1, sizeof *l->ends);
+    l->offset_own = mlt_xcalloc(l->begin[n] + 1, sizeof *l->offset_own);
+    l->offset_other = mlt_xcalloc(l->begin[n] + 1, sizeof *l->offset_other);
     each_hop(l, put_hop);
 }
 
@@ -422,7 +422,7 @@ static void keep_best(layout *l)
 {
     const mlt_scene *s = l->s;
     size_t bytes = s->box_count * sizeof *l->order;
-    uint32_t *best = mlt_take(s->box_count + 1, sizeof *best);
+    uint32_t *best = mlt_xcalloc(s->box_count + 1, sizeof *best);
     memcpy(best, l->order, bytes);
     uint64_t fewest = crossings(l);
     for (int turn = 0; turn < SWEEPS && (fewest || l->begin[s->box_count] > MOST_HOPS); turn++) {
@@ -446,15 +446,15 @@ static void keep_best(layout *l)
 static void find_order(layout *l)
 {
     mlt_scene *s = l->s;
-    l->order = mlt_take(s->box_count + 1, sizeof *l->order);
-    l->in_column = mlt_take(s->box_count + 1, sizeof *l->in_column);
-    l->want = mlt_take(s->box_count + 1, sizeof *l->want);
-    l->first = mlt_take(s->columns + 2, sizeof *l->first);
+    l->order = mlt_xcalloc(s->box_count + 1, sizeof *l->order);
+    l->in_column = mlt_xcalloc(s->box_count + 1, sizeof *l->in_column);
+    l->want = mlt_xcalloc(s->box_count + 1, sizeof *l->want);
+    l->first = mlt_xcalloc(s->columns + 2, sizeof *l->first);
     for (uint32_t b = 0; b < s->box_count; b++)
         l->first[s->boxes[b].column + 1]++;
     for (uint32_t c = 0; c < s->columns; c++)
         l->first[c + 1] += l->first[c];
-    uint32_t *fill = mlt_take(s->columns + 1, sizeof *fill);
+    uint32_t *fill = mlt_xcalloc(s->columns + 1, sizeof *fill);
     for (uint32_t b = 0; b < s->box_count; b++)
         l->order[l->first[s->boxes[b].column] + fill[s->boxes[b].column]++] = b;
     for (uint32_t c = 0; c < s->columns; c++) {
@@ -478,8 +478,8 @@ static void find_bands(layout *l)
 {
     mlt_scene *s = l->s;
     uint32_t bands = s->band_count ? s->band_count : 1;
-    s->band_y = mlt_take(bands, sizeof *s->band_y);
-    s->band_height = mlt_take(bands, sizeof *s->band_height);
+    s->band_y = mlt_xcalloc(bands, sizeof *s->band_y);
+    s->band_height = mlt_xcalloc(bands, sizeof *s->band_height);
     for (uint32_t c = 0; c < s->columns; c++) {
         double sum = 0;
         for (uint32_t i = l->first[c]; i < l->first[c + 1]; i++) {
@@ -511,8 +511,8 @@ static void settle(layout *l, uint32_t from, uint32_t to)
 {
     mlt_scene *s = l->s;
     uint32_t n = to - from, blocks = 0;
-    double *mean = mlt_take(n, sizeof *mean), *offset = mlt_take(n, sizeof *offset);
-    uint32_t *size = mlt_take(n, sizeof *size);
+    double *mean = mlt_xcalloc(n, sizeof *mean), *offset = mlt_xcalloc(n, sizeof *offset);
+    uint32_t *size = mlt_xcalloc(n, sizeof *size);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t b = l->order[from + i];
         if (i > 0) {
@@ -626,7 +626,7 @@ static void find_x(layout *l)
         around = around || (s->links[i].back && s->boxes[s->links[i].to].column + 1 <
                                                     s->boxes[s->links[i].from].column);
     x += around ? 26 : 0;
-    s->column_x = mlt_take(s->columns + 1, sizeof *s->column_x);
+    s->column_x = mlt_xcalloc(s->columns + 1, sizeof *s->column_x);
     for (uint32_t c = 0; c < s->columns; c++) {
         double width = 0;
         for (uint32_t i = l->first[c]; i < l->first[c + 1]; i++)

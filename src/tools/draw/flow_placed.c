@@ -10,7 +10,7 @@
 void mlt_flow_plan_rounds(const mlt_flow_reduction *r, uint32_t *round)
 {
     // Each edge is done after those before it of both its ends.
-    uint32_t *at = mlt_take(r->members + 1, sizeof *at);
+    uint32_t *at = mlt_xcalloc(r->members + 1, sizeof *at);
     for (uint32_t i = 0; i < r->plan.count; i++) {
         mlt_reduce_to_edge e = r->plan.edges[i];
         round[i] = (at[e.from] > at[e.to] ? at[e.from] : at[e.to]) + 1;
@@ -22,9 +22,9 @@ static void add_bands(const mlt_flow_lowered *l, mlt_scene *s)
 {
     const mlt_flow_sites *sites = l->placing->sites;
     s->band_count = sites->workers;
-    s->band_name = mlt_take(sites->workers, sizeof *s->band_name);
-    s->host_of_band = mlt_take(sites->workers, sizeof *s->host_of_band);
-    s->host_name = mlt_take(sites->host_count, sizeof *s->host_name);
+    s->band_name = mlt_xcalloc(sites->workers, sizeof *s->band_name);
+    s->host_of_band = mlt_xcalloc(sites->workers, sizeof *s->host_of_band);
+    s->host_name = mlt_xcalloc(sites->host_count, sizeof *s->host_name);
     for (uint32_t i = 0; i < sites->workers; i++) {
         snprintf(s->band_name[i], sizeof s->band_name[i], "worker %" PRIu32, i);
         s->host_of_band[i] = sites->host_of[i];
@@ -96,7 +96,7 @@ static void add_schedules(const mlt_flow_lowered *l, mlt_scene *s)
 {
     for (uint32_t i = 0; i < l->reduction_count; i++) {
         const mlt_flow_reduction *r = &l->reductions[i];
-        uint32_t *round = mlt_take(r->plan.count + 1, sizeof *round);
+        uint32_t *round = mlt_xcalloc(r->plan.count + 1, sizeof *round);
         mlt_flow_plan_rounds(r, round);
         for (uint32_t e = 0; e < r->plan.count; e++) {
             mlt_reduce_to_edge edge = r->plan.edges[e];
@@ -122,8 +122,8 @@ static void add_schedules(const mlt_flow_lowered *l, mlt_scene *s)
 
 void mlt_scene_of_tasks(const mlt_flow_lowered *l, const mlt_flow_heat *heat, mlt_scene *s)
 {
-    mlt_flow_warmth *warmth = mlt_take(l->line_count + 1, sizeof *warmth);
-    bool *known = mlt_take(l->line_count + 1, sizeof *known);
+    mlt_flow_warmth *warmth = mlt_xcalloc(l->line_count + 1, sizeof *warmth);
+    bool *known = mlt_xcalloc(l->line_count + 1, sizeof *known);
     add_bands(l, s);
     flow_placed_add_boxes(l, s);
     add_lines(l, heat, s, warmth, known);

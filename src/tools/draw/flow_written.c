@@ -147,7 +147,7 @@ static void fill_link(making *m, mlt_scene_link *l, const bundle *some, size_t c
     const mlt_flow_edge *e = &g->edges[some->edge];
     const mlt_flow_vector *from = mlt_flow_vector_of(g, e->from),
                           *to = mlt_flow_vector_of(g, e->to);
-    uint32_t *index = mlt_take(count, sizeof *index);
+    uint32_t *index = mlt_xcalloc(count, sizeof *index);
     char out[48], in[48], lines[64];
     for (size_t i = 0; i < count; i++)
         index[i] = g->edges[some[i].edge].from - from->first;
@@ -190,8 +190,8 @@ static int by_first(const void *a, const void *b, void *arg)
 static void add_links(making *m, const mlt_flow_heat *heat)
 {
     const mlt_flow_graph *g = m->g;
-    bundle *all = mlt_take(g->edge_count + 1, sizeof *all);
-    uint32_t *start = mlt_take(g->edge_count + 1, sizeof *start), links = 0;
+    bundle *all = mlt_xcalloc(g->edge_count + 1, sizeof *all);
+    uint32_t *start = mlt_xcalloc(g->edge_count + 1, sizeof *start), links = 0;
     for (uint32_t i = 0; i < g->edge_count; i++) {
         const mlt_flow_edge *e = &g->edges[i];
         all[i] = (bundle){box_of(m, e->from), box_of(m, e->to), e->out, e->in, i};
@@ -201,8 +201,8 @@ static void add_links(making *m, const mlt_flow_heat *heat)
         if (i == 0 || !same_link(&all[i - 1], &all[i]))
             start[links++] = i;
     qsort_r(start, links, sizeof *start, by_first, all);
-    mlt_flow_warmth *warmth = mlt_take(links + 1, sizeof *warmth);
-    bool *known = mlt_take(links + 1, sizeof *known);
+    mlt_flow_warmth *warmth = mlt_xcalloc(links + 1, sizeof *warmth);
+    bool *known = mlt_xcalloc(links + 1, sizeof *known);
     for (uint32_t k = 0; k < links; k++) {
         uint32_t i = start[k], n = 1;
         while (i + n < g->edge_count && same_link(&all[i], &all[i + n]))
@@ -219,7 +219,7 @@ static void add_links(making *m, const mlt_flow_heat *heat)
 void mlt_scene_of_graph(const mlt_flow_graph *graph, uint32_t expand, const mlt_flow_heat *heat,
                         mlt_scene *scene)
 {
-    making m = {graph, expand, scene, mlt_take(graph->vector_count + 1, sizeof *m.box_of)};
+    making m = {graph, expand, scene, mlt_xcalloc(graph->vector_count + 1, sizeof *m.box_of)};
     flow_written_add_boxes(&m);
     add_links(&m, heat);
 }

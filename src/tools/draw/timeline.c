@@ -113,10 +113,10 @@ static void timeline_init(timeline *t)
 {
     const mlt_drawing *d = t->drawing;
     size_t ranks = d->last - d->first + 1;
-    t->row = mlt_take(ranks * CPUS, sizeof *t->row);
+    t->row = mlt_xcalloc(ranks * CPUS, sizeof *t->row);
     t->before = d->pairs->first[d->first];
     uint64_t actions = d->pairs->first[d->last + 1] - t->before;
-    t->hot = mlt_take(actions + 1, sizeof *t->hot);
+    t->hot = mlt_xcalloc(actions + 1, sizeof *t->hot);
     memset(t->row, 0xff, ranks * CPUS * sizeof *t->row);
     for (uint32_t r = d->first; r <= d->last; r++) {
         const mlt_goal_rank *rank = &d->program->rank[r];

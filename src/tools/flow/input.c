@@ -22,7 +22,7 @@ static bool read_define(const char *text, char **name, long *value)
     if (n == 0 || isdigit((unsigned char)text[0]) || text[n] != '=' ||
         !mlt_flow_number_parse(text + n + 1, value))
         return false;
-    *name = mlt_take(1, n + 1);
+    *name = mlt_xcalloc(1, n + 1);
     memcpy(*name, text, n);
     return true;
 }
@@ -30,7 +30,7 @@ static bool read_define(const char *text, char **name, long *value)
 static void read_defines(mlt_flow_input *out)
 {
     const mlt_arg_texts *defines = &mlt_flow_defines;
-    out->overrides = mlt_take(defines->count + 1, sizeof *out->overrides);
+    out->overrides = mlt_xcalloc(defines->count + 1, sizeof *out->overrides);
     for (size_t i = 0; i < defines->count; i++) {
         char *name;
         if (!read_define(defines->items[i], &name, &out->overrides[i].value))

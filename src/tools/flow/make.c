@@ -44,7 +44,7 @@ static bool is_there(const char *path, const char *text, size_t size)
     FILE *f = fopen(path, "r");
     if (!f)
         return false;
-    char *old = mlt_take(1, size + 1);
+    char *old = mlt_xcalloc(1, size + 1);
     bool same = fread(old, 1, size + 1, f) == size && memcmp(old, text, size) == 0;
     fclose(f);
     return same;
@@ -167,8 +167,8 @@ static void make_tell(const mlt_flow_input *input, const char *text)
     for (const mlt_flow_operation *o = input->file->operations; o; o = o->next)
         operations++;
     m.modules = modules;
-    m.run = mlt_take(m.count + 1, sizeof *m.run);
-    m.operations = mlt_take(operations + 1, sizeof *m.operations);
+    m.run = mlt_xcalloc(m.count + 1, sizeof *m.run);
+    m.operations = mlt_xcalloc(operations + 1, sizeof *m.operations);
     for (int turn = 0; turn < 2; turn++)
         for (const char *line = text; *line;) {
             size_t length = strcspn(line, "\n");
@@ -218,7 +218,7 @@ static void compile(const mlt_flow_input *input, const mlt_arg_texts *argv)
     int status = mlt_flow_execute((char *const *)argv->items, fileno(said));
     long size = fseek(said, 0, SEEK_END) == 0 ? ftell(said) : 0;
     rewind(said);
-    char *text = mlt_take(1, (size_t)(size > 0 ? size : 0) + 1);
+    char *text = mlt_xcalloc(1, (size_t)(size > 0 ? size : 0) + 1);
     size_t got = fread(text, 1, (size_t)(size > 0 ? size : 0), said);
     text[got] = '\0';
     fclose(said);

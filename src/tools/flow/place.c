@@ -19,9 +19,9 @@ typedef struct by_place {
 static by_place sort_by_place(const mlt_flow_graph *g, const mlt_flow_placing *placing)
 {
     uint32_t places = placing->sites->places;
-    by_place b = {mlt_take(places + 2, sizeof *b.first),
-                  mlt_take(g->node_count + 1, sizeof *b.nodes)};
-    uint32_t *at = mlt_take(places + 1, sizeof *at);
+    by_place b = {mlt_xcalloc(places + 2, sizeof *b.first),
+                  mlt_xcalloc(g->node_count + 1, sizeof *b.nodes)};
+    uint32_t *at = mlt_xcalloc(places + 1, sizeof *at);
     for (uint32_t n = 0; n < g->node_count; n++)
         if (mlt_flow_vector_of(g, n)->kind == MLT_FLOW_MODULE)
             b.first[placing->place_of[n] + 1]++;
@@ -36,7 +36,7 @@ static by_place sort_by_place(const mlt_flow_graph *g, const mlt_flow_placing *p
 static void print_rank(const mlt_flow_graph *g, uint32_t rank, const uint32_t *nodes,
                        uint32_t count)
 {
-    uint32_t *index = mlt_take(count + 1, sizeof *index);
+    uint32_t *index = mlt_xcalloc(count + 1, sizeof *index);
     printf("  rank %" PRIu32 ":", rank);
     for (uint32_t i = 0; i < count;) {
         const mlt_flow_vector *v = mlt_flow_vector_of(g, nodes[i]);
@@ -86,7 +86,7 @@ static void print_reductions(const mlt_flow_lowered *l)
         }
         printf("%" PRIu32 " workers, %" PRIu32 " message%s in %" PRIu32 " round%s\n", r->members,
                r->plan.count, r->plan.count == 1 ? "" : "s", r->rounds, r->rounds == 1 ? "" : "s");
-        uint32_t *round = mlt_take(r->plan.count + 1, sizeof *round);
+        uint32_t *round = mlt_xcalloc(r->plan.count + 1, sizeof *round);
         mlt_flow_plan_rounds(r, round);
         for (uint32_t k = 1; k <= r->rounds; k++) {
             const char *comma = "";
@@ -107,7 +107,7 @@ static void print_reductions(const mlt_flow_lowered *l)
 // others carries, in both directions at once.
 static void print_busiest(const mlt_flow_lowered *l, uint32_t workers)
 {
-    uint32_t *in = mlt_take(workers, sizeof *in), *out = mlt_take(workers, sizeof *out);
+    uint32_t *in = mlt_xcalloc(workers, sizeof *in), *out = mlt_xcalloc(workers, sizeof *out);
     for (uint32_t i = 0; i < l->line_count; i++) {
         uint32_t from = l->tasks[l->lines[i].from].worker, to = l->tasks[l->lines[i].to].worker;
         out[from] += from != to;

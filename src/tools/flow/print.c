@@ -115,7 +115,7 @@ static const char *ends(const mlt_flow_graph *g, const mlt_flow_edge *e, uint32_
 
 static void print_wires(const mlt_flow_graph *g, FILE *to)
 {
-    uint32_t *index = mlt_take(g->edge_count + 1, sizeof *index);
+    uint32_t *index = mlt_xcalloc(g->edge_count + 1, sizeof *index);
     fprintf(to, "wires\n");
     for (uint32_t i = 0; i < g->edge_count;) {
         const mlt_flow_edge *e = &g->edges[i];

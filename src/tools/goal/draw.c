@@ -86,7 +86,7 @@ static void read_window(mlt_drawing *d)
 // The host of each rank. The simulation has tried that all have their places.
 static uint32_t *goal_draw_hosts_of(const mlt_cluster *cluster, uint32_t ranks)
 {
-    uint32_t *host = mlt_take(ranks, sizeof *host);
+    uint32_t *host = mlt_xcalloc(ranks, sizeof *host);
     if (mlt_cluster_ranks(cluster, ranks, host, MLT_ARGS_WHY) == MLT_OK)
         for (uint32_t r = 0; r < ranks; r++)
             host[r] /= cluster->nics;

@@ -168,7 +168,7 @@ static int extrapolate_run(const mlt_arg_texts *files)
     if (files->count > 1 && extrapolate_asked.scaling >= 0)
         mlt_args_wrong("--scaling is for one recording; %zu tell how sizes and times grow",
                        files->count);
-    mlt_grow **patterns = mlt_take(files->count, sizeof *patterns);
+    mlt_grow **patterns = mlt_xcalloc(files->count, sizeof *patterns);
     mlt_goal_dialect dialect = MLT_GOAL_PAPER;
     for (size_t i = 0; i < files->count; i++) {
         mlt_source source;

@@ -83,11 +83,11 @@ static void test_algorithms(void)
         CHECK(mlt_goal_read("text", out, strlen(out), &program, &dialect, why, sizeof why) ==
               MLT_OK);
         mlt_coll_shape shape = {.ranks = 8, .count = 11, .type = MLT_OP_INT16, .op = MLT_OP_MAX};
-        mlt_goal_part part[8]; // from every rank to every one a block
-        mlt_goal_parts parts[8];
+        mlt_goal_message part[8]; // from every rank to every one a block
+        mlt_goal_messages parts[8];
         for (uint32_t r = 0; r < 8 && alg->collective == MLT_COLL_EXCHANGE; r++) {
-            part[r] = (mlt_goal_part){r, 0, 22ull * r, 22};
-            parts[r] = (mlt_goal_parts){part, part, 8, 8, 8 * 22, 8 * 22};
+            part[r] = (mlt_goal_message){r, 0, 22ull * r, 22};
+            parts[r] = (mlt_goal_messages){part, part, 8, 8, 8 * 22, 8 * 22};
             shape.parts = parts;
         }
         mlt_goal_spec is = mlt_coll_spec(alg, &shape);

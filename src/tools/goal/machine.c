@@ -129,7 +129,7 @@ mlt_sim_result *mlt_machine_simulate(const mlt_source *source, const mlt_loggops
                                .progress = mlt_progress_step,
                                .user = &progress};
     mlt_progress_begin(&progress, "simulating");
-    mlt_status status = mlt_goal_simulate(source->program, &options, &result, MLT_ARGS_WHY);
+    mlt_status status = mlt_sim_simulate(source->program, &options, &result, MLT_ARGS_WHY);
     mlt_progress_end(&progress);
     if (status != MLT_OK)
         mlt_args_failed("%s: %s", source->name, mlt_args_why);

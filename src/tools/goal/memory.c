@@ -119,7 +119,7 @@ mlt_fill_range *mlt_memory_ranges(const mlt_goal_program *program, uint32_t rank
                                   size_t *count)
 {
     const mlt_goal_rank *r = &program->rank[rank];
-    mlt_fill_range *ranges = mlt_take(2 * (size_t)r->count + 1, sizeof *ranges);
+    mlt_fill_range *ranges = mlt_xcalloc(2 * (size_t)r->count + 1, sizeof *ranges);
     *count = 0;
     if (buf != MLT_GOAL_MEMORY) {
         ranges[0] = (mlt_fill_range){0, mlt_goal_buffer_size(program, rank, buf)};

@@ -50,7 +50,7 @@ static void set_passes(const mlt_arg_texts *lists, const char *option, bool valu
 // --no-pass. Sizes given for a pass switch it on.
 static bool *opt_choose(void)
 {
-    bool *on = mlt_take((size_t)mlt_passes_count + 1, sizeof *on);
+    bool *on = mlt_xcalloc((size_t)mlt_passes_count + 1, sizeof *on);
     int segment = find_pass("segment", 7), window = find_pass("window", 6);
     for (int i = 0; i < mlt_passes_count; i++)
         on[i] = !opt_asked.only.count &&

@@ -134,8 +134,8 @@ static void read_input(uint32_t rank, const char *name, char *to, uint64_t size)
 static void put_buffers(job *j, uint32_t rank)
 {
     const mlt_goal_rank *r = &j->program->rank[rank];
-    goalrun_buffer *out = mlt_take(r->buffers_count + 1, sizeof *out);
-    j->pieces[rank] = mlt_take(r->buffers_count + 1, sizeof **j->pieces);
+    goalrun_buffer *out = mlt_xcalloc(r->buffers_count + 1, sizeof *out);
+    j->pieces[rank] = mlt_xcalloc(r->buffers_count + 1, sizeof **j->pieces);
     for (uint32_t buf = 0; buf <= r->buffers_count; buf++) {
         const char *name = run_name_of(j->program, rank, buf);
         uint64_t size = mlt_goal_buffer_size(j->program, rank, buf);
@@ -180,7 +180,7 @@ static void make_file(job *j)
     run_put(j, j->records, j->ranks * sizeof *j->records);
     mlt_goal_program alone = *j->program; // borrows the names, and with wildcards all
     if (!mlt_goal_has_wildcards(j->program))
-        alone.rank = mlt_take(j->ranks, sizeof *alone.rank);
+        alone.rank = mlt_xcalloc(j->ranks, sizeof *alone.rank);
     for (uint32_t r = 0; r < j->ranks; r++) {
         j->record[r].text = put_text(j, &alone, r);
         put_buffers(j, r);
@@ -324,7 +324,7 @@ static int by_time(const void *a, const void *b)
 static void show_times(const job *j)
 {
     uint64_t repeat = run_asked.repeat;
-    double *worst = mlt_take(repeat, sizeof *worst), sum = 0;
+    double *worst = mlt_xcalloc(repeat, sizeof *worst), sum = 0;
     for (uint32_t r = 0; r < j->ranks; r++) {
         const double *own = (const double *)(j->map + j->record[r].times);
         for (uint64_t i = 0; i < repeat; i++)
@@ -427,7 +427,7 @@ static void number_tags(mlt_goal_program *program)
 // 0.
 static void settle_tags(mlt_goal_program *program)
 {
-    uint32_t *any = mlt_take(program->ranks, sizeof *any); // 1 + such an action
+    uint32_t *any = mlt_xcalloc(program->ranks, sizeof *any); // 1 + such an action
     char text[512];
     for (uint32_t r = 0; r < program->ranks; r++)
         for (uint32_t i = 0; i < program->rank[r].count; i++)
@@ -506,10 +506,10 @@ static void goal_run_program(mlt_goal_program *program)
     check_names(program);
     job j = {.program = program,
              .ranks = ranks,
-             .records = mlt_take(ranks, sizeof *j.records),
-             .record = mlt_take(ranks, sizeof *j.record),
-             .pieces = mlt_take(ranks, sizeof *j.pieces),
-             .count = mlt_take(ranks, sizeof *j.count)};
+             .records = mlt_xcalloc(ranks, sizeof *j.records),
+             .record = mlt_xcalloc(ranks, sizeof *j.record),
+             .pieces = mlt_xcalloc(ranks, sizeof *j.pieces),
+             .count = mlt_xcalloc(ranks, sizeof *j.count)};
     make_file(&j);
     start_mpirun(&j);
     run_show(&j);

@@ -114,7 +114,7 @@ static void print_times(const mlt_sim_result *result, bool all)
         most = end > most ? end : most;
         sum += (double)end;
     }
-    uint64_t *sorted = mlt_take(result->ranks, sizeof *sorted);
+    uint64_t *sorted = mlt_xcalloc(result->ranks, sizeof *sorted);
     memcpy(sorted, result->rank_end_ps, result->ranks * sizeof *sorted);
     qsort(sorted, result->ranks, sizeof *sorted, mlt_compare_ascending);
     uint64_t median = sorted[result->ranks / 2];
@@ -138,7 +138,7 @@ static const char *const reasons[] = {
     [MLT_SIM_CPU] = "the CPU was busy with the step before",
     [MLT_SIM_NIC] = "the NIC was busy with the step before",
     [MLT_SIM_MATCHED] = "the receive was posted",
-    [MLT_SIM_PROCESSOR] = "the processor was busy with the step before",
+    [MLT_SIM_SHARED_CORE] = "the processor was busy with the step before",
 };
 
 static void print_step(const mlt_goal_program *program, const mlt_sim_step *step)

@@ -118,7 +118,7 @@ char *mlt_source_text(const char *path)
     if (!path)
         return NULL;
     mlt_source_file bytes = mlt_source_file_read(path);
-    char *text = mlt_take(1, bytes.size + 1);
+    char *text = mlt_xcalloc(1, bytes.size + 1);
     memcpy(text, bytes.bytes, bytes.size);
     mlt_source_file_drop(&bytes);
     return text;
@@ -141,7 +141,7 @@ mlt_op_type mlt_source_type(const char *option, const char *text)
 // Where the blocks of --blocks begin, for so many ranks.
 static uint64_t *read_blocks(uint32_t ranks)
 {
-    uint64_t *starts = mlt_take(ranks + 1ull, sizeof *starts), block;
+    uint64_t *starts = mlt_xcalloc(ranks + 1ull, sizeof *starts), block;
     const char *text = mlt_source_asked.blocks;
     uint32_t count = 0;
     bool fine = true;
@@ -171,11 +171,11 @@ static void make_parts(mlt_source *source)
     mlt_coll_shape *shape = &source->shape;
     uint32_t ranks = shape->ranks;
     uint64_t n = shape->count * mlt_op_type_bytes[shape->type];
-    mlt_goal_parts *parts = mlt_take(ranks, sizeof *parts);
-    mlt_goal_part *part = mlt_take(ranks, sizeof *part);
+    mlt_goal_messages *parts = mlt_xcalloc(ranks, sizeof *parts);
+    mlt_goal_message *part = mlt_xcalloc(ranks, sizeof *part);
     for (uint32_t r = 0; r < ranks; r++) {
-        part[r] = (mlt_goal_part){r, 0, r * n, n};
-        parts[r] = (mlt_goal_parts){part, part, ranks, ranks, ranks * n, ranks * n};
+        part[r] = (mlt_goal_message){r, 0, r * n, n};
+        parts[r] = (mlt_goal_messages){part, part, ranks, ranks, ranks * n, ranks * n};
     }
     shape->parts = parts;
 }
@@ -325,7 +325,7 @@ static void read_lua(const char *file, const mlt_source_file *bytes, mlt_source 
     const mlt_source_options *o = &mlt_source_asked;
     if (!o->ranks)
         mlt_args_wrong("a Lua script needs --ranks, the number of ranks");
-    mlt_lua_arg *args = mlt_take(o->set.count + 1, sizeof *args);
+    mlt_lua_arg *args = mlt_xcalloc(o->set.count + 1, sizeof *args);
     for (size_t i = 0; i < o->set.count; i++) {
         const char *text = o->set.items[i], *equals = strchr(text, '=');
         if (!equals || equals == text)

@@ -30,7 +30,7 @@ void mlt_screen_count(mlt_screen_tally *t, const mlt_screen_view *v)
         uint32_t before = t->names.call_count;
         uint16_t call = mlt_live_snap_call(&t->names, v->snap.calls[i].name);
         if (t->names.call_count > before) {
-            t->waits = mlt_take_more(t->waits, t->names.call_count, sizeof *t->waits);
+            t->waits = mlt_xrealloc(t->waits, t->names.call_count, sizeof *t->waits);
             t->waits[call] = 0;
         }
         t->waits[call] += calls[i];
@@ -197,7 +197,7 @@ static void print_workers(const mlt_screen_view *now, const mlt_screen_view *bef
 {
     uint32_t count = now->snap.worker_count;
     uint64_t ms = ms_between(now, before);
-    screen_busy *all = mlt_take(count + 1, sizeof *all);
+    screen_busy *all = mlt_xcalloc(count + 1, sizeof *all);
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES];
     for (uint32_t i = 0; i < count; i++) {
         const mlt_live_worker *w = &now->snap.workers[i];

@@ -145,7 +145,7 @@ static char *make_part(const uint8_t **data, size_t *size, size_t *length)
                      part.queues * sizeof(mlt_live_queue) + part.paths * sizeof(mlt_ctl_path);
     size_t half = *size / 2;
     *length = sizeof(mlt_live_job) + sizeof part + records;
-    char *bytes = mlt_take(1, *length);
+    char *bytes = mlt_xcalloc(1, *length);
     for (size_t i = 0; half && i < *length; i++)
         bytes[i] = (char)(*data)[i % half];
     memcpy(bytes + sizeof(mlt_live_job), &part, sizeof part);
@@ -160,7 +160,7 @@ static char *some_bytes(const uint8_t **data, size_t *size, size_t *length)
     uint16_t wanted;
     fuzz_take(data, size, &wanted, sizeof wanted);
     *length = wanted < *size ? wanted : *size;
-    char *bytes = mlt_take(1, *length ? *length : 1);
+    char *bytes = mlt_xcalloc(1, *length ? *length : 1);
     fuzz_take(data, size, bytes, *length);
     return bytes;
 }

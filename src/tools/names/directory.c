@@ -79,7 +79,7 @@ void mlt_directory_copy(const mlt_directory_name *from, mlt_name *to)
 static mlt_directory_name *name_new(mlt_directory_owner *owner, const mlt_name *from)
 {
     size_t name_bytes = strlen(from->name) + 1, text_bytes = strlen(from->text) + 1;
-    mlt_directory_name *name = mlt_take(1, sizeof *name + name_bytes + text_bytes);
+    mlt_directory_name *name = mlt_xcalloc(1, sizeof *name + name_bytes + text_bytes);
     name->owner = owner;
     name->kind = from->kind;
     name->size = from->size;
@@ -171,7 +171,7 @@ csp_status mlt_directory_wait(mlt_directory *directory, mlt_directory_owner *own
         return CSP_REFUSED;
     }
     size_t bytes = strlen(name) + 1;
-    waiter *w = mlt_take(1, sizeof *w + bytes);
+    waiter *w = mlt_xcalloc(1, sizeof *w + bytes);
     w->owner = owner;
     w->id = id;
     memcpy(w->name, name, bytes);

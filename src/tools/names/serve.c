@@ -340,7 +340,7 @@ static void read_in(names_serve_client *c)
 
 static void accept_one(mlt_names_serve *serve, int fd, const mlt_net_peer *far)
 {
-    names_serve_client *c = mlt_take(1, sizeof *c);
+    names_serve_client *c = mlt_xcalloc(1, sizeof *c);
     c->serve = serve;
     c->fd = fd;
     c->until_ns = mlt_os_now_ns() + STRANGER_NS;
@@ -577,7 +577,7 @@ static void watch_all(mlt_names_serve *serve)
 
 mlt_names_serve *mlt_names_serve_new(const char *folder, const mlt_names_where *where)
 {
-    mlt_names_serve *serve = mlt_take(1, sizeof *serve);
+    mlt_names_serve *serve = mlt_xcalloc(1, sizeof *serve);
     char path[MLT_NAMES_PATH + 16];
     serve->began_ns = mlt_os_now_ns();
     snprintf(serve->folder, sizeof serve->folder, "%s", folder);

@@ -370,8 +370,8 @@ void mlt_causes_find(mlt_causes *c, const mlt_story *story)
 {
     memset(c, 0, sizeof *c);
     c->story = story;
-    c->blamed = mlt_take((size_t)story->rank_count * MLT_CAUSE_COUNT, sizeof *c->blamed);
-    c->does = mlt_take((size_t)story->rank_count * MLT_DOES_COUNT, sizeof *c->does);
+    c->blamed = mlt_xcalloc((size_t)story->rank_count * MLT_CAUSE_COUNT, sizeof *c->blamed);
+    c->does = mlt_xcalloc((size_t)story->rank_count * MLT_DOES_COUNT, sizeof *c->does);
     c->steps = STEPS_LEAST;
     know_waits(c);
     for (uint32_t rank = 0; rank < story->rank_count; rank++)

@@ -12,10 +12,10 @@ void mlt_depths_begin(mlt_depths *d, const mlt_trace *trace)
     uint32_t channels = trace->facts.channel_count;
     uint64_t length = trace->end_ns - trace->begin_ns;
     *d = (mlt_depths){.trace = trace, .length_ns = length ? length : 1};
-    d->place = mlt_take(channels + 1, sizeof *d->place);
+    d->place = mlt_xcalloc(channels + 1, sizeof *d->place);
     for (uint32_t i = 0; i < channels; i++)
         d->place[i] = UINT32_MAX;
-    d->tasks = mlt_take(trace->facts.process_count + 1, sizeof *d->tasks);
+    d->tasks = mlt_xcalloc(trace->facts.process_count + 1, sizeof *d->tasks);
     for (int how = 0; how < MLT_TRACE_HOWS; how++) {
         char room[32];
         const char *name = mlt_facts_how(&trace->facts, MLT_TRACE_FLOW, (uint8_t)how, room);
@@ -26,7 +26,7 @@ void mlt_depths_begin(mlt_depths *d, const mlt_trace *trace)
 // "work[3].in" is one of "work.in".
 static char *vector_name(const char *queue)
 {
-    char *name = mlt_take(strlen(queue) + 1, 1), *to = name;
+    char *name = mlt_xcalloc(strlen(queue) + 1, 1), *to = name;
     int inside = 0;
     for (const char *c = queue; *c; c++) {
         inside += *c == '[';

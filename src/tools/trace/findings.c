@@ -102,7 +102,7 @@ static void find_slow_rank(findings_run *r)
 static void find_hot_receiver(findings_run *r)
 {
     const mlt_story *s = r->c->story;
-    uint64_t *to = mlt_take((size_t)s->rank_count + 1, sizeof *to), all = 0;
+    uint64_t *to = mlt_xcalloc((size_t)s->rank_count + 1, sizeof *to), all = 0;
     uint32_t hot = 0;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
     for (uint64_t i = 0; i < s->message_count; i++) {

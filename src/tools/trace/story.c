@@ -195,7 +195,7 @@ static void put_around(mlt_story_rank *r, const mlt_trace_event *e)
 {
     uint32_t count = r->wait_count - r->within;
     uint64_t at = e->time, end = e->time + e->span;
-    mlt_story_wait *inner = mlt_take(count, sizeof *inner);
+    mlt_story_wait *inner = mlt_xcalloc(count, sizeof *inner);
     if (count) { // else there may be no array at all
         memcpy(inner, r->waits + r->within, count * sizeof *inner);
         qsort(inner, count, sizeof *inner, mlt_compare_ascending);
@@ -261,7 +261,7 @@ static void put_part(mlt_story_rank *r, const mlt_story_wait *of, uint64_t begin
 static void cut_running(mlt_story_rank *r, uint32_t first)
 {
     uint32_t count = r->wait_count - first, points = find_running(r), p = 0;
-    mlt_story_wait *waits = mlt_take(count + 1, sizeof *waits);
+    mlt_story_wait *waits = mlt_xcalloc(count + 1, sizeof *waits);
     if (count)
         memcpy(waits, r->waits + first, count * sizeof *waits);
     r->wait_count = first;
@@ -408,7 +408,7 @@ static void story_see(void *user, uint32_t worker, const mlt_trace_event *e)
 // Where the sends of a stream begin in an array of all sends, stream after stream.
 static uint64_t *place_sends(mlt_streams *streams)
 {
-    uint64_t *base = mlt_take(streams->size + 1, sizeof *base), sum = 0;
+    uint64_t *base = mlt_xcalloc(streams->size + 1, sizeof *base), sum = 0;
     for (uint64_t i = 0; i < streams->size; i++) {
         base[i] = sum;
         sum += streams->all[i].sent;
@@ -474,10 +474,10 @@ static void pair_messages(story_reader *in)
     mlt_story *story = in->story;
     mlt_streams *streams = &in->streams;
     uint64_t *base = place_sends(streams);
-    uint32_t *placed = mlt_take(in->left_count + 1, sizeof *placed);
-    uint32_t *message_of = mlt_take(in->left_count + 1, sizeof *message_of);
+    uint32_t *placed = mlt_xcalloc(in->left_count + 1, sizeof *placed);
+    uint32_t *message_of = mlt_xcalloc(in->left_count + 1, sizeof *message_of);
     uint64_t *next =
-        mlt_take(streams->size + 1, sizeof *next); // [streams]: sends that are not paired
+        mlt_xcalloc(streams->size + 1, sizeof *next); // [streams]: sends that are not paired
     if (in->start_count)
         qsort(in->starts, in->start_count, sizeof *in->starts, start_order);
     for (uint64_t i = 0; i < in->left_count; i++) {

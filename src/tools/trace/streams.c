@@ -18,7 +18,7 @@ static mlt_stream *streams_find(mlt_stream *streams, uint64_t size, uint64_t a, 
 static void grow(mlt_streams *streams)
 {
     uint64_t size = streams->size ? 2 * streams->size : 1024;
-    mlt_stream *all = mlt_take(size, sizeof *all);
+    mlt_stream *all = mlt_xcalloc(size, sizeof *all);
     for (uint64_t i = 0; i < streams->size; i++) {
         const mlt_stream *s = &streams->all[i];
         if (s->key[0] | s->key[1])

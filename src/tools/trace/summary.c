@@ -195,8 +195,8 @@ static void print_clocks(const mlt_trace *trace, const mlt_story *story, FILE *o
 
 void mlt_trace_summary(const mlt_trace *trace, FILE *out)
 {
-    summary *s = mlt_take(1, sizeof *s);
-    mlt_story *story = mlt_take(1, sizeof *story);
+    summary *s = mlt_xcalloc(1, sizeof *s);
+    mlt_story *story = mlt_xcalloc(1, sizeof *story);
     mlt_causes causes;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES];
     s->trace = trace;

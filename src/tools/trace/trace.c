@@ -19,7 +19,7 @@ uint64_t mlt_trace_walk(const mlt_trace *trace, mlt_trace_see *see, void *user)
     mlt_progress progress;
     for (uint64_t i = 0; i < trace->count; i++)
         most = trace->chunks[i].head.count > most ? trace->chunks[i].head.count : most;
-    mlt_trace_event *events = mlt_take(most, sizeof *events);
+    mlt_trace_event *events = mlt_xcalloc(most, sizeof *events);
     mlt_progress_begin(&progress, "reading");
     for (uint64_t i = 0; i < trace->count; i++) {
         mlt_progress_step(&progress, (double)i / (double)trace->count);
@@ -85,7 +85,7 @@ static void tell_left_out(uint64_t messages)
 
 static void with_causes(const mlt_trace *trace, void put(const mlt_causes *, FILE *), FILE *out)
 {
-    mlt_story *story = mlt_take(1, sizeof *story);
+    mlt_story *story = mlt_xcalloc(1, sizeof *story);
     mlt_causes causes;
     mlt_story_read(story, trace, NULL, NULL);
     mlt_causes_find(&causes, story);

@@ -97,7 +97,7 @@ static void write_level(const mlt_causes *c, mlt_zoom_level *level, mlt_text *da
     const mlt_story *s = c->story;
     painter p = {.slices = 1u << level->log};
     p.slice_ns = (double)(s->length_ns ? s->length_ns : 1) / p.slices;
-    p.cells = mlt_take(((size_t)level->rows << level->log) * STATES, sizeof *p.cells);
+    p.cells = mlt_xcalloc(((size_t)level->rows << level->log) * STATES, sizeof *p.cells);
     for (uint32_t rank = 0; rank < s->rank_count; rank++) {
         p.row = p.cells + ((size_t)(rank >> level->shift) << level->log) * STATES;
         if (s->ranks[rank].begin != MLT_STORY_UNKNOWN)

@@ -28,7 +28,7 @@ void mlt_moves_begin(mlt_moves *m, const mlt_trace *trace)
         return;
     uint64_t length = trace->end_ns - trace->begin_ns;
     m->length_ns = (double)(length ? length : 1);
-    m->module_of = mlt_take(facts->process_count, sizeof *m->module_of);
+    m->module_of = mlt_xcalloc(facts->process_count, sizeof *m->module_of);
     for (uint32_t i = 0; i < facts->process_count; i++) {
         m->module_of[i] = module_named(m, facts->processes[i].name);
         m->modules[m->module_of[i]].processes++;

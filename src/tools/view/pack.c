@@ -122,7 +122,7 @@ static void pack_spans(const mlt_causes *c, uint64_t most, mlt_text *json, mlt_t
 // Messages that ended a wait.
 static uint8_t *find_awaited(const mlt_story *s, uint64_t *count)
 {
-    uint8_t *awaited = mlt_take(s->message_count + 1, 1);
+    uint8_t *awaited = mlt_xcalloc(s->message_count + 1, 1);
     *count = 0;
     for (uint32_t rank = 0; rank < s->rank_count; rank++)
         for (uint32_t i = 0; i < s->ranks[rank].wait_count; i++) {
@@ -170,7 +170,7 @@ static void pack_messages(const mlt_story *s, uint64_t most, mlt_text *json, mlt
 static void pack_names(const mlt_story *s, mlt_text *json)
 {
     const mlt_trace_facts_table *facts = &s->trace->facts;
-    bool *used = mlt_take(MLT_TRACE_FNS, sizeof *used);
+    bool *used = mlt_xcalloc(MLT_TRACE_FNS, sizeof *used);
     char room[32];
     for (uint32_t rank = 0; rank < s->rank_count; rank++)
         for (uint32_t i = 0; i < s->ranks[rank].call_count; i++)
@@ -310,7 +310,7 @@ static int culprit_order(const void *a, const void *b)
 static void pack_culprits(const mlt_causes *c, mlt_text *json)
 {
     uint32_t ranks = c->story->rank_count;
-    culprit *all = mlt_take((size_t)ranks + 1, sizeof *all);
+    culprit *all = mlt_xcalloc((size_t)ranks + 1, sizeof *all);
     for (uint32_t i = 0; i < ranks; i++)
         all[i] = (culprit){mlt_causes_blamed(c, i), i};
     qsort(all, ranks, sizeof *all, culprit_order);
@@ -338,7 +338,7 @@ typedef struct fn_sum {
 
 static void pack_calls(const mlt_story *s, mlt_text *json)
 {
-    fn_sum *sums = mlt_take(MLT_TRACE_FNS, sizeof *sums);
+    fn_sum *sums = mlt_xcalloc(MLT_TRACE_FNS, sizeof *sums);
     for (uint32_t rank = 0; rank < s->rank_count; rank++)
         for (uint32_t i = 0; i < s->ranks[rank].call_count; i++) {
             const mlt_story_call *call = &s->ranks[rank].calls[i];
@@ -368,7 +368,7 @@ static void pack_matrix(const mlt_story *s, mlt_text *json)
     while (s->rank_count >> shift > MATRIX_SIDE)
         shift++;
     uint32_t side = (uint32_t)(((uint64_t)s->rank_count + (1ull << shift) - 1) >> shift);
-    uint64_t *sums = mlt_take(2 * (size_t)side * side + 1, sizeof *sums);
+    uint64_t *sums = mlt_xcalloc(2 * (size_t)side * side + 1, sizeof *sums);
     for (uint64_t i = 0; i < s->message_count; i++) {
         const mlt_story_message *m = &s->messages[i];
         if (m->from >= s->rank_count || m->to >= s->rank_count)
@@ -433,7 +433,7 @@ static int meeting_order(const void *a, const void *b)
 
 static void pack_meetings(const mlt_story *s, mlt_text *json)
 {
-    uint32_t *order = mlt_take((size_t)s->meeting_count + 1, sizeof *order), count = 0;
+    uint32_t *order = mlt_xcalloc((size_t)s->meeting_count + 1, sizeof *order), count = 0;
     for (uint32_t i = 0; i < s->meeting_count; i++)
         if (s->meetings[i].ranks > 1)
             order[count++] = i;
@@ -452,7 +452,7 @@ static void pack_collectives(const mlt_story *s, mlt_text *json)
 {
     kind_sum kinds[KINDS];
     uint32_t count = 0;
-    uint64_t *times = mlt_take((size_t)s->rank_count + 1, sizeof *times);
+    uint64_t *times = mlt_xcalloc((size_t)s->rank_count + 1, sizeof *times);
     for (uint32_t i = 0; i < s->meeting_count; i++) {
         const mlt_story_meeting *m = &s->meetings[i];
         kind_sum *kind = m->ranks > 1 ? kind_of(kinds, &count, m) : NULL;
@@ -480,7 +480,7 @@ static void pack_collectives(const mlt_story *s, mlt_text *json)
 
 static void pack_path(const mlt_causes *c, mlt_text *json)
 {
-    uint64_t *on = mlt_take((size_t)c->story->rank_count + 1, sizeof *on);
+    uint64_t *on = mlt_xcalloc((size_t)c->story->rank_count + 1, sizeof *on);
     uint64_t every = (c->path_count + PATH_MOST - 1) / PATH_MOST;
     mlt_text_add(json, ",\n\"path\":{\"count\":%" PRIu64 ",\"steps\":[", c->path_count);
     for (uint64_t i = 0; i < c->path_count; i++) {
@@ -490,7 +490,7 @@ static void pack_path(const mlt_causes *c, mlt_text *json)
         put_item(json, "%u,%" PRIu64 ",%" PRIu64, c->path[i].rank, c->path[i].begin,
                  c->path[i].end);
     }
-    culprit *all = mlt_take((size_t)c->story->rank_count + 1, sizeof *all);
+    culprit *all = mlt_xcalloc((size_t)c->story->rank_count + 1, sizeof *all);
     for (uint32_t i = 0; i < c->story->rank_count; i++)
         all[i] = (culprit){on[i], i};
     qsort(all, c->story->rank_count, sizeof *all, culprit_order);

@@ -97,8 +97,8 @@ static uint32_t end_of(const mlt_story_message *m, bool receiver)
 // For each rank the messages that it sent, or received.
 static void sort_messages(const mlt_story *s, bool receiver, uint32_t **items, uint64_t **from)
 {
-    uint64_t *start = mlt_take((size_t)s->rank_count + 2, sizeof *start);
-    *items = mlt_take(s->message_count + 1, sizeof **items);
+    uint64_t *start = mlt_xcalloc((size_t)s->rank_count + 2, sizeof *start);
+    *items = mlt_xcalloc(s->message_count + 1, sizeof **items);
     for (uint64_t i = 0; i < s->message_count; i++)
         if (end_of(&s->messages[i], receiver) < s->rank_count)
             start[end_of(&s->messages[i], receiver) + 2]++;
@@ -231,7 +231,7 @@ static bool read_set(const char *query, const char *name, bool *set, uint64_t ro
 
 static int answer_find(mlt_pieces *p, const char *query, mlt_text *data)
 {
-    wanted *w = mlt_take(1, sizeof *w);
+    wanted *w = mlt_xcalloc(1, sizeof *w);
     w->by_tag = mlt_http_number(query, "tag", &w->tag);
     w->by_length = mlt_http_number(query, "longer", &w->longer);
     bool fine = w->by_tag || w->by_length ||

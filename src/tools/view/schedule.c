@@ -194,8 +194,8 @@ static void schedule_simulate(schedule *c, const mlt_loggops *machine)
     mlt_sim_result *result = NULL;
     for (uint32_t i = 0; i < c->party_count; i++)
         add_rank(program, c, i);
-    if (mlt_goal_simulate(program, &options, &result, c->why, sizeof c->why) == MLT_OK) {
-        uint64_t *first = mlt_take((size_t)c->party_count + 1, sizeof *first);
+    if (mlt_sim_simulate(program, &options, &result, c->why, sizeof c->why) == MLT_OK) {
+        uint64_t *first = mlt_xcalloc((size_t)c->party_count + 1, sizeof *first);
         c->why[0] = 0;
         c->simulated_ps = result->total_ps;
         for (uint32_t i = 0; i < c->party_count; i++)
@@ -239,7 +239,7 @@ static void put_schedule(const schedule *c, mlt_text *json)
 
 void mlt_schedules_write(const mlt_story *story, const mlt_loggops *machine, mlt_text *json)
 {
-    schedule *chosen = mlt_take(MLT_SCHEDULES_MOST, sizeof *chosen);
+    schedule *chosen = mlt_xcalloc(MLT_SCHEDULES_MOST, sizeof *chosen);
     uint32_t count = schedule_choose(story, chosen);
     bool more = false;
     for (uint32_t i = 0; i < count; i++)

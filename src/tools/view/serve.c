@@ -264,7 +264,7 @@ static void go_on(server *s)
 
 void mlt_serve_run(const mlt_serve *serve, void (*ready)(const char *link))
 {
-    server *s = mlt_take(1, sizeof *s);
+    server *s = mlt_xcalloc(1, sizeof *s);
     s->serve = serve;
     for (int i = 0; i < CLIENTS; i++)
         s->clients[i].fd = -1;

@@ -234,7 +234,7 @@ static int view_show(const mlt_arg_texts *files)
     if (view_asked.port && !view_asked.serve)
         mlt_args_wrong("--port is for --serve");
     mlt_loggops machine = mlt_machine_read(), *given = mlt_machine_params ? &machine : NULL;
-    view_run *runs = mlt_take(RUNS_MOST, sizeof *runs);
+    view_run *runs = mlt_xcalloc(RUNS_MOST, sizeof *runs);
     for (size_t i = 0; i < files->count; i++)
         open_run(&runs[i], files->items[i]);
     if (view_asked.serve)

@@ -224,7 +224,7 @@ mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t w
     if (!list)
         return NULL;
     const struct fi_info *best = mlt_ofi_best(list, choice, why, why_size);
-    mlt_fabric *f = best ? mlt_take(1, sizeof *f) : NULL;
+    mlt_fabric *f = best ? mlt_xcalloc(1, sizeof *f) : NULL;
     if (f) {
         f->ofi = ofi;
         f->info = ofi->dupinfo(best);

@@ -15,7 +15,7 @@ static ofi_fetch *new_fetch(ofi_endpoint *o)
 {
     ofi_fetch *fetch = o->spare_fetches;
     if (!fetch)
-        return mlt_take(1, sizeof *fetch);
+        return mlt_xcalloc(1, sizeof *fetch);
     o->spare_fetches = fetch->next;
     return fetch;
 }
@@ -165,7 +165,7 @@ static unsigned char *laid_out(ofi_endpoint *o, const mlt_fabric_event *event,
     if (!is_short && (uintptr_t)event->packet % 8 == 0)
         return event->packet;
     if (!o->aligned)
-        o->aligned = mlt_take(1, MLT_FABRIC_PACKET_MOST);
+        o->aligned = mlt_xcalloc(1, MLT_FABRIC_PACKET_MOST);
     if (o->held_at)
         return o->aligned;
     if (!is_short) {

@@ -127,7 +127,7 @@ ofi_endpoint *mlt_switchover_enter(tcp_endpoint *endpoint, mlt_job *job, uint32_
     if (!fabric)
         return NULL;
     uint32_t workers = mlt_job_proc_at(job, proc)->workers;
-    ofi_endpoint *o = mlt_take(1, sizeof *o + workers * sizeof *o->fetches_of);
+    ofi_endpoint *o = mlt_xcalloc(1, sizeof *o + workers * sizeof *o->fetches_of);
     o->endpoint = endpoint;
     o->job = job;
     o->proc = proc;
@@ -170,7 +170,7 @@ ofi_switchover *mlt_switchover_new(ofi_endpoint *o)
 {
     if (!o)
         return NULL;
-    ofi_switchover *s = mlt_take(1, sizeof *s);
+    ofi_switchover *s = mlt_xcalloc(1, sizeof *s);
     s->ours = o;
     s->fetches_end = &s->fetches;
     s->link = (tcp_link){.by_fabric = true, .fd = -1, .heard = true};

@@ -147,7 +147,7 @@ void mlt_tcp_leave(tcp_endpoint *endpoint)
 static tcp_pair *new_pair(tcp_endpoint *endpoint, uint32_t proc, uint32_t workers,
                           uint32_t first_worker)
 {
-    tcp_pair *pair = mlt_take(1, sizeof *pair + endpoint->workers * sizeof pair->lanes[0]);
+    tcp_pair *pair = mlt_xcalloc(1, sizeof *pair + endpoint->workers * sizeof pair->lanes[0]);
     pair->endpoint = endpoint;
     pair->proc = proc;
     pair->workers = workers;
@@ -210,7 +210,7 @@ tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker)
     tcp_lane *lane = atomic_load_explicit(&pair->lanes[worker], memory_order_acquire);
     if (lane)
         return lane;
-    tcp_lane *mine = mlt_take(1, sizeof *mine);
+    tcp_lane *mine = mlt_xcalloc(1, sizeof *mine);
     mine->pair = pair;
     mine->worker = worker;
     mine->spill_last = &mine->spill_first;
@@ -310,9 +310,9 @@ static uint32_t new_number(tcp_endpoint *endpoint)
 
 static tcp_link *new_link(tcp_endpoint *endpoint, tcp_pair *pair, mlt_cipher *cipher, int fd)
 {
-    tcp_link *link = mlt_take(1, sizeof *link);
+    tcp_link *link = mlt_xcalloc(1, sizeof *link);
     link->room_bytes = cipher ? CIPHER_ROOM_BYTES : ROOM_BYTES;
-    link->room = mlt_take(1, link->room_bytes);
+    link->room = mlt_xcalloc(1, link->room_bytes);
     link->cipher = cipher;
     link->pair = pair;
     link->fd = fd;

@@ -90,7 +90,7 @@ static uint64_t stored_bytes(const mlt_wire_frame *frame)
 
 static MLT_COLD void spill(tcp_lane *lane, const mlt_wire_frame *frame, uint64_t bytes)
 {
-    tcp_spilled *spilled = mlt_take(1, offsetof(tcp_spilled, frame) + bytes);
+    tcp_spilled *spilled = mlt_xcalloc(1, offsetof(tcp_spilled, frame) + bytes);
     memcpy(&spilled->frame, frame, bytes);
     pthread_mutex_lock(&lane->spill_lock);
     *lane->spill_last = spilled;

@@ -63,7 +63,7 @@ static void retire(tcp_endpoint *endpoint)
         *at = pair->next;
         pair->next = endpoint->retired;
         endpoint->retired = pair;
-        pair->left = mlt_take(endpoint->workers, sizeof *pair->left);
+        pair->left = mlt_xcalloc(endpoint->workers, sizeof *pair->left);
         for (int i = 0; i < LINKS; i++) {
             const tcp_link *link = atomic_load_explicit(&pair->links[i], memory_order_relaxed);
             if (link)

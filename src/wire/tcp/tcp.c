@@ -38,7 +38,7 @@ static void set_open(const tcp_worker *me, bool open)
 
 static mlt_status open_worker(mlt_wire *wire, int ctl)
 {
-    uint32_t proc = mlt_job_place_at(wire->job, wire->self)->proc;
+    uint32_t proc = mlt_job_location_at(wire->job, wire->self)->proc;
     tcp_worker *me = calloc(1, sizeof *me);
     tcp_endpoint *endpoint = me ? mlt_tcp_enter(wire->job, proc, ctl) : NULL;
     if (!endpoint) {
@@ -72,9 +72,9 @@ static mlt_status meet(mlt_wire *wire, mlt_peer *peer)
     mlt_tcp_peer *far = calloc(1, sizeof *far);
     if (!far)
         return MLT_ERR_NO_MEMORY;
-    tcp_pair *pair =
-        mlt_tcp_pair(me->endpoint, peer->foreign ? mlt_worlds_place(wire->worlds, peer->worker).proc
-                                                 : mlt_job_place_at(wire->job, peer->worker)->proc);
+    tcp_pair *pair = mlt_tcp_pair(
+        me->endpoint, peer->foreign ? mlt_worlds_place(wire->worlds, peer->worker).proc
+                                    : mlt_job_location_at(wire->job, peer->worker)->proc);
     far->peer = peer;
     far->lane = mlt_tcp_lane(pair, me->index);
     far->to = peer->worker - pair->first_worker;

@@ -31,7 +31,7 @@ void mlt_alg_allreduce_canonical(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
     mlt_operands o = mlt_operands_begin(e, true);
-    if (mlt_operands_alone(e, &o))
+    if (mlt_operands_copy_if_alone(e, &o))
         return;
     uint32_t begin = 0, runs = 0, bit = 1u << (31 - __builtin_clz(e->ranks));
     for (; rank - begin >= bit || !(e->ranks & bit); bit /= 2) // the rank's run

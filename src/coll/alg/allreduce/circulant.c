@@ -147,7 +147,7 @@ void mlt_alg_allreduce_circulant(const mlt_emit *e)
 {
     allreduce_circulant_state s = {
         .e = e, .o = mlt_operands_begin(e, true), .c = mlt_circulant_skips(e->ranks)};
-    if (mlt_operands_alone(e, &s.o))
+    if (mlt_operands_copy_if_alone(e, &s.o))
         return;
     allreduce_circulant_part p[2] = {{.all = {0, e->ranks - e->rank}},
                                      {.all = {e->ranks - e->rank, e->ranks}}};

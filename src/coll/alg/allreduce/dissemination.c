@@ -117,7 +117,7 @@ static uint32_t first_round(const mlt_emit *e, const mlt_operands *o,
 void mlt_alg_allreduce_dissemination(const mlt_emit *e)
 {
     mlt_operands o = mlt_operands_begin(e, true);
-    if (mlt_operands_alone(e, &o))
+    if (mlt_operands_copy_if_alone(e, &o))
         return;
     allreduce_dissemination_plan p = allreduce_dissemination_plan_of(e->shape);
     uint64_t memory = p.messages - (!o.in_place && !p.needs_a[0]);

@@ -12,7 +12,7 @@
 void mlt_alg_allreduce_rabenseifner(const mlt_emit *e)
 {
     mlt_operands o = mlt_operands_begin(e, true);
-    if (mlt_operands_alone(e, &o))
+    if (mlt_operands_copy_if_alone(e, &o))
         return;
     mlt_halving h = mlt_halving_begin(e, 0);
     if (h.me == NONE) {
@@ -29,6 +29,6 @@ void mlt_alg_allreduce_rabenseifner(const mlt_emit *e)
         got = mlt_emit_recv(e, mlt_halving_part(e, &h, o.out, h.give[k]), partner, h.sent[k]);
         sent = send;
     }
-    if (mlt_fold_has(h.fold, h.me))
+    if (mlt_fold_is_pair(h.fold, h.me))
         mlt_emit_after(e, mlt_emit_send(e, o.out, e->rank - 1, got), sent);
 }

@@ -12,7 +12,7 @@ void mlt_alg_allreduce_recursive_doubling(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
     mlt_operands o = mlt_operands_begin(e, true);
-    if (mlt_operands_alone(e, &o))
+    if (mlt_operands_copy_if_alone(e, &o))
         return;
     mlt_fold fold = mlt_fold_of(e->ranks);
     uint32_t me = mlt_fold_number(fold, rank), rounds = mlt_rounds(fold.power);
@@ -22,7 +22,7 @@ void mlt_alg_allreduce_recursive_doubling(const mlt_emit *e)
         return;
     }
     mlt_partial p = mlt_partial_begin(e, &o);
-    bool folded = mlt_fold_has(fold, me);
+    bool folded = mlt_fold_is_pair(fold, me);
     uint64_t slots = rounds + folded - p.empty; // the first message goes straight into the result
     p.tmp = mlt_emit_memory(e, slots * e->n);
     if (folded)

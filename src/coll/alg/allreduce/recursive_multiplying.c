@@ -92,7 +92,7 @@ void mlt_alg_allreduce_recursive_multiplying(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
     mlt_operands o = mlt_operands_begin(e, true);
-    if (mlt_operands_alone(e, &o))
+    if (mlt_operands_copy_if_alone(e, &o))
         return;
     recursive_multiplying_plan p =
         recursive_multiplying_plan_of(e->ranks, mlt_tree_radix(e->shape));

@@ -61,10 +61,10 @@ void mlt_alg_allreduce_ring(const mlt_emit *e)
 {
     uint32_t parts = parts_of(e);
     mlt_operands o = mlt_operands_begin(e, true);
-    if (mlt_operands_alone(e, &o))
+    if (mlt_operands_copy_if_alone(e, &o))
         return;
     mlt_goal_span tmp = mlt_emit_memory(e, o.in_place ? e->n : 0);
-    ring *rings = mlt_take(parts, sizeof *rings);
+    ring *rings = mlt_xcalloc(parts, sizeof *rings);
     uint32_t *sent = mlt_emit_actions(parts * e->ranks);
     for (uint32_t j = 0; j < parts; j++) {
         rings[j] =

@@ -96,7 +96,7 @@ void mlt_alg_alltoall_bruck(const mlt_emit *e)
     mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
     mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_all(e));
     uint32_t radix = e->shape->radix ? e->shape->radix : 2, message = 0;
-    held *block = mlt_take(e->ranks, sizeof *block);
+    held *block = mlt_xcalloc(e->ranks, sizeof *block);
     for (uint32_t i = 0; i < e->ranks; i++)
         block[i] = (held){mlt_emit_blocks(e, in, mlt_emit_up(e, e->rank, i), 1), NONE};
     for (uint64_t step = 1; step < e->ranks; step *= radix)

@@ -15,7 +15,7 @@ void mlt_alg_barrier_recursive_doubling(const mlt_emit *e)
         mlt_emit_await(e, rank + 1, NONE);
         return;
     }
-    bool folded = mlt_fold_has(fold, me);
+    bool folded = mlt_fold_is_pair(fold, me);
     if (folded)
         recv = mlt_emit_await(e, rank - 1, NONE);
     for (uint32_t step = 1; step < fold.power; step *= 2) {

@@ -36,8 +36,8 @@ static crossing alltoall_begin(const mlt_emit *e)
     crossing x = {.l = mlt_hierarchy_begin(e, MLT_LEADER_FIRST)};
     const mlt_coll_hosts *map = x.l.map;
     x.ranks = map->rank + map->first[x.l.host];
-    x.hosts = mlt_take(map->hosts + 1ull, sizeof *x.hosts);
-    x.here = mlt_take(x.l.here + 1ull, sizeof *x.here);
+    x.hosts = mlt_xcalloc(map->hosts + 1ull, sizeof *x.hosts);
+    x.here = mlt_xcalloc(x.l.here + 1ull, sizeof *x.here);
     for (uint32_t r = 0; r < map->ranks; r++)
         x.hosts[map->of[r] + 1] += weight(&x.l, r);
     for (uint32_t h = 0; h < map->hosts; h++)
@@ -130,7 +130,7 @@ void mlt_alg_alltoall_hosts(const mlt_emit *e)
     }
     bool leads = mlt_hierarchy_leads(&x.l);
     mlt_goal_span ranks = leads ? mlt_emit_buffer(e, "tmp_ranks", bytes) : out;
-    uint64_t *starts = mlt_take(x.l.here + 1ull, sizeof *starts);
+    uint64_t *starts = mlt_xcalloc(x.l.here + 1ull, sizeof *starts);
     for (uint32_t i = 0; i <= x.l.here; i++)
         starts[i] = x.here[i] * x.all * e->shape->count;
     mlt_hierarchy_stage stage = {.collective = MLT_COLL_GATHER,

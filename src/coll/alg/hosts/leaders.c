@@ -18,7 +18,7 @@
 // Where the pieces of a host's ranks begin, in elements; those that lead nothing have none.
 static uint64_t *pieces_of(const mlt_hierarchy *l)
 {
-    uint64_t *starts = mlt_take(l->here + 1ull, sizeof *starts), count = l->e->shape->count;
+    uint64_t *starts = mlt_xcalloc(l->here + 1ull, sizeof *starts), count = l->e->shape->count;
     uint32_t leaders = l->map->fewest;
     for (uint32_t i = 0; i < l->here; i++)
         starts[i + 1] = starts[i] + (i < leaders ? count / leaders + (i < count % leaders) : 0);
@@ -130,8 +130,8 @@ static columns columns_of(const mlt_emit *e)
     columns c = {.l = mlt_hierarchy_begin(e, MLT_LEADER_FIRST)};
     const mlt_coll_hosts *map = c.l.map;
     c.count = map->fewest;
-    c.starts = mlt_take(c.l.here + 1ull, sizeof *c.starts);
-    c.hosts = mlt_take(map->hosts + 1ull, sizeof *c.hosts);
+    c.starts = mlt_xcalloc(c.l.here + 1ull, sizeof *c.starts);
+    c.hosts = mlt_xcalloc(map->hosts + 1ull, sizeof *c.hosts);
     for (uint32_t r = 0; r < map->ranks; r++) {
         uint32_t column = map->index[r] % c.count;
         c.starts[column + 1] += leaders_elements(&c.l, r);
@@ -157,7 +157,7 @@ static uint32_t to_columns(const columns *c, mlt_goal_span to, mlt_goal_span fro
 {
     const mlt_coll_hosts *map = c->l.map;
     uint32_t end = mlt_emit_nop(c->l.e, NONE);
-    uint64_t *at = mlt_take(c->count, sizeof *at);
+    uint64_t *at = mlt_xcalloc(c->count, sizeof *at);
     for (uint32_t i = 0; i < map->ranks; i++) { // host by host
         uint32_t rank = map->rank[i], column = map->index[rank] % c->count;
         mlt_goal_span block = mlt_emit_blocks(c->l.e, from, rank, 1);

@@ -9,7 +9,7 @@
 // Hosts by their lowest ranks; returns how many there are.
 static uint32_t number_hosts(uint32_t ranks, const uint32_t *name, uint32_t names, uint32_t *of)
 {
-    uint32_t *number = mlt_take(names, sizeof *number), hosts = 0; // 0: not seen
+    uint32_t *number = mlt_xcalloc(names, sizeof *number), hosts = 0; // 0: not seen
     for (uint32_t r = 0; r < ranks; r++) {
         if (!number[name[r]])
             number[name[r]] = ++hosts;
@@ -40,10 +40,11 @@ static void look(mlt_coll_hosts *map)
 
 mlt_coll_hosts *mlt_coll_hosts_new(uint32_t ranks, const uint32_t *name, uint32_t names)
 {
-    mlt_coll_hosts *map = mlt_take(1, sizeof *map);
-    uint32_t *of = mlt_take(ranks, sizeof *of), *index = mlt_take(ranks, sizeof *index);
+    mlt_coll_hosts *map = mlt_xcalloc(1, sizeof *map);
+    uint32_t *of = mlt_xcalloc(ranks, sizeof *of), *index = mlt_xcalloc(ranks, sizeof *index);
     uint32_t hosts = number_hosts(ranks, name, names, of);
-    uint32_t *first = mlt_take(hosts + 1ull, sizeof *first), *rank = mlt_take(ranks, sizeof *rank);
+    uint32_t *first = mlt_xcalloc(hosts + 1ull, sizeof *first),
+             *rank = mlt_xcalloc(ranks, sizeof *rank);
     for (uint32_t r = 0; r < ranks; r++)
         index[r] = first[of[r] + 1]++;
     for (uint32_t h = 0; h < hosts; h++)
@@ -74,7 +75,7 @@ void mlt_coll_hosts_free(mlt_coll_hosts *map)
 
 mlt_coll_hosts *mlt_coll_hosts_deal(uint32_t ranks, uint32_t hosts, bool in_turn)
 {
-    uint32_t *name = mlt_take(ranks, sizeof *name);
+    uint32_t *name = mlt_xcalloc(ranks, sizeof *name);
     for (uint32_t r = 0; r < ranks; r++)
         name[r] = mlt_coll_dealt(r, ranks, hosts, in_turn);
     mlt_coll_hosts *map = mlt_coll_hosts_new(ranks, name, hosts);

@@ -34,7 +34,7 @@ mlt_hierarchy mlt_hierarchy_begin(const mlt_emit *e, mlt_leader leader)
     mlt_assert(map && map->ranks == e->ranks);
     mlt_hierarchy l = {.e = e, .map = map, .host = map->of[e->rank], .own = map->index[e->rank]};
     l.here = mlt_coll_hosts_size(map, l.host);
-    l.leaders = mlt_take(map->hosts, sizeof *l.leaders);
+    l.leaders = mlt_xcalloc(map->hosts, sizeof *l.leaders);
     for (uint32_t h = 0; h < map->hosts; h++)
         l.leaders[h] = leader_of(map, h, leader, e->shape->root);
     l.leader = map->index[l.leaders[l.host]];
@@ -151,7 +151,7 @@ static uint64_t stage_elements(const mlt_hierarchy *l, uint32_t rank)
 static uint64_t *starts_of(const mlt_hierarchy *l, const uint32_t *ranks, const uint32_t *ends,
                            uint32_t count)
 {
-    uint64_t *starts = mlt_take(count + 1ull, sizeof *starts);
+    uint64_t *starts = mlt_xcalloc(count + 1ull, sizeof *starts);
     uint32_t at = 0;
     for (uint32_t b = 0; b < count; b++) {
         starts[b + 1] = starts[b];

@@ -13,7 +13,7 @@ void mlt_alg_reduce_gather(const mlt_emit *e)
     mlt_operands o = mlt_operands_begin(e, gets);
     if (!gets)
         mlt_emit_send(e, o.in, e->shape->root, NONE);
-    if (!gets || mlt_operands_alone(e, &o))
+    if (!gets || mlt_operands_copy_if_alone(e, &o))
         return;
     uint32_t *from = mlt_emit_actions(e->ranks);
     for (uint32_t r = 0; r < e->ranks; r++)

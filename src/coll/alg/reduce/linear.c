@@ -13,7 +13,7 @@ void mlt_alg_reduce_linear(const mlt_emit *e)
         mlt_emit_send(e, o.in, e->shape->root, NONE);
         return;
     }
-    if (mlt_operands_alone(e, &o))
+    if (mlt_operands_copy_if_alone(e, &o))
         return;
     uint32_t free_after[2] = {NONE, NONE}, slot = 0, last = NONE;
     // In place the ranks before the root are reduced in memory of their own.

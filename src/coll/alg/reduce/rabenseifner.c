@@ -26,7 +26,7 @@ static void reduce_rabenseifner_gather(const mlt_emit *e, const mlt_halving *h)
 void mlt_alg_reduce_rabenseifner(const mlt_emit *e)
 {
     mlt_operands o = mlt_operands_begin(e, e->rank == e->shape->root);
-    if (mlt_operands_alone(e, &o))
+    if (mlt_operands_copy_if_alone(e, &o))
         return;
     bool folds = mlt_fold_of(e->ranks).rest > 0;
     mlt_halving h = mlt_halving_begin(e, mlt_emit_down(e, e->shape->root, folds));

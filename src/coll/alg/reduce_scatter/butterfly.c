@@ -34,7 +34,7 @@ static uint32_t reversed(uint32_t number, uint32_t bits)
 
 static void wing_init(wing *w, const mlt_emit *e, mlt_fold fold, uint32_t me)
 {
-    *w = (wing){e, fold, me, mlt_rounds(fold.power), mlt_take(fold.power + 1ull, sizeof *w->at)};
+    *w = (wing){e, fold, me, mlt_rounds(fold.power), mlt_xcalloc(fold.power + 1ull, sizeof *w->at)};
     w->at[0] = 0;
     for (uint32_t i = 0; i < fold.power; i++)
         w->at[i + 1] =
@@ -108,7 +108,7 @@ void mlt_alg_reduce_scatter_butterfly(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
     mlt_goal_span in, out;
-    if (mlt_reduce_scatter_alone(e, &in, &out))
+    if (mlt_reduce_scatter_copy_if_alone(e, &in, &out))
         return;
     mlt_goal_span from = in;
     mlt_fold fold = mlt_fold_of(e->ranks);
@@ -118,7 +118,7 @@ void mlt_alg_reduce_scatter_butterfly(const mlt_emit *e)
         mlt_emit_recv(e, out, rank + 1, NONE);
         return;
     }
-    bool two = mlt_fold_has(fold, me);
+    bool two = mlt_fold_is_pair(fold, me);
     if (two) {
         from = mlt_emit_buffer(e, "tmp_both", mlt_emit_all(e));
         ready = mlt_emit_exec(e, from, in, mlt_emit_recv(e, from, rank - 1, NONE));

@@ -11,7 +11,7 @@ void mlt_alg_reduce_scatter_canonical(const mlt_emit *e)
     uint32_t rank = e->rank;
     uint64_t all = mlt_emit_all(e);
     mlt_goal_span in, out;
-    if (mlt_reduce_scatter_alone(e, &in, &out))
+    if (mlt_reduce_scatter_copy_if_alone(e, &in, &out))
         return;
     uint32_t size = mlt_tree_size(rank, e->ranks, 2), parent = mlt_tree_parent(rank, 2);
     if (size == 1) { // a leaf

@@ -19,7 +19,7 @@ void mlt_alg_reduce_scatter_pairwise(const mlt_emit *e)
     uint32_t rank = e->rank;
     uint64_t n = mlt_emit_bytes(e, rank);
     mlt_goal_span in, out;
-    if (mlt_reduce_scatter_alone(e, &in, &out))
+    if (mlt_reduce_scatter_copy_if_alone(e, &in, &out))
         return;
     mlt_goal_span own = mlt_emit_blocks(e, in, rank, 1);
     mlt_goal_span tmp = mlt_emit_buffer_if(e, e->ranks > 2, "tmp", 2 * n);

@@ -15,7 +15,7 @@ static uint32_t reduce_scatter_recursive_doubling_exchange(const mlt_emit *e, ml
                                                            uint32_t me, mlt_goal_span in,
                                                            mlt_goal_span acc)
 {
-    bool fresh = !mlt_fold_has(fold, me); // acc is still to be written
+    bool fresh = !mlt_fold_is_pair(fold, me); // acc is still to be written
     uint32_t last = NONE, rounds = mlt_rounds(fold.power), further = rounds - 1 - fresh;
     mlt_goal_span none = {0};
     if (!fresh)

@@ -49,7 +49,7 @@ static uint32_t recursive_halving_halve(const mlt_emit *e, mlt_fold fold, uint32
                                         mlt_goal_span in, mlt_goal_span acc)
 {
     side group = {0, fold.power};
-    bool fresh = !mlt_fold_has(fold, me);
+    bool fresh = !mlt_fold_is_pair(fold, me);
     uint32_t last = NONE;
     mlt_goal_span tmp = {0};
     if (!fresh) {

@@ -7,7 +7,7 @@
 void mlt_alg_reduce_scatter_ring(const mlt_emit *e)
 {
     mlt_goal_span in, out;
-    if (mlt_reduce_scatter_alone(e, &in, &out))
+    if (mlt_reduce_scatter_copy_if_alone(e, &in, &out))
         return;
     uint64_t most = e->ranks > 2 ? mlt_emit_largest(e) : 0;
     mlt_goal_span tmp = mlt_emit_buffer_if(e, e->ranks > 2, "tmp", 2 * most);
