@@ -359,6 +359,29 @@ static void goes_by_fabric(void *rank)
     CHECK(atomic_load(&mlt_tcp_fabric_packets) > 100);
 }
 
+// All send to rank 0. The second process's first rank is through before its other one's worker begins.
+static void begins_late(void *rank)
+{
+    mlt_rank *me = rank;
+    uint64_t value = 7;
+    mlt_req req;
+    for (int from = 1; me->world == 0 && from < (int)me->worker->world_size; from++) {
+        start_recv(&req, me, &value, sizeof value, from, 1, MLT_TYPE_BYTE);
+        mlt_req_wait(&req, "late");
+    }
+    if (me->world) {
+        start_send(&req, me, &value, sizeof value, 0, 1, MLT_MODE_STANDARD, MLT_TYPE_BYTE);
+        mlt_req_wait(&req, "late");
+    }
+}
+
+static void try_late(void)
+{
+    hosts_job j = {.shape = {2, 1, 2, 1}, .late_ms = 300};
+    snprintf(now_testing, sizeof now_testing, "workers that begin late");
+    hosts_run_with(&j, begins_late);
+}
+
 // MILLET_FABRIC=ofi:tcp: the same by a fabric.
 int main(int argc, char **argv)
 {
@@ -385,6 +408,7 @@ int main(int argc, char **argv)
                   all_to_all); // more than are looked at always
         hosts_run((hosts_shape){4, 2, 1, 1}, "direct", pairs_of_messages);
     }
+    try_late();
     if (fabric)
         hosts_run((hosts_shape){2, 1, 1, 1}, "direct", goes_by_fabric);
     else

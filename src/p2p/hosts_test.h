@@ -41,6 +41,7 @@ typedef struct hosts_job {
     hosts_proc proc[PROCS_MOST];
     int listener;
     bool encrypts;
+    uint32_t late_ms;               // all workers but a process's first one begin so much later
     uint32_t links;                 // made
     uint32_t lost;                  // connections that a process reported
     char why[256];                  // the last of these
@@ -95,7 +96,8 @@ static inline _Noreturn void hosts_process(hosts_job *j, uint32_t proc, int ctl,
                               .worker = own->first_worker + i,
                               .fibers = own->ranks,
                               .entry = entry,
-                              .ends = ends};
+                              .ends = ends,
+                              .late_ms = i ? j->late_ms : 0};
         if (i)
             CHECK(pthread_create(&of[i].thread, NULL, test_worker_main, &of[i]) == 0);
     }

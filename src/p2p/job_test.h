@@ -22,6 +22,7 @@ typedef struct test_worker {
     uint32_t worker, fibers;
     void (*entry)(void *rank);
     void (*ends)(mlt_worker *worker); // NULL: nothing is to be ended
+    uint32_t late_ms;                 // it begins so much later
     pthread_t thread;
 } test_worker;
 
@@ -37,6 +38,8 @@ static inline void *test_worker_main(void *arg)
     test_worker *t = arg;
     mlt_worker *w;
     char why[256];
+    if (t->late_ms)
+        mlt_os_sleep((int64_t)t->late_ms * 1000000);
     if (mlt_worker_new(&t->boot, t->worker, t->fibers, &w, why, sizeof why)) {
         fprintf(stderr, "%s\n", why);
         exit(1);

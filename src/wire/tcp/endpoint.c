@@ -37,6 +37,8 @@ static tcp_endpoint *new_endpoint(mlt_job *job, uint32_t proc, int ctl)
     endpoint->first_worker = own->first_worker;
     endpoint->ctl = ctl;
     endpoint->pairs = pairs;
+    endpoint->holders = own->workers;
+    endpoint->living = own->workers;
     pthread_mutex_init(&endpoint->lock, NULL);
     pthread_mutex_init(&endpoint->abroad_lock, NULL);
     endpoint->fabric = mlt_switchover_enter(endpoint, job, proc, ctl);
@@ -53,10 +55,6 @@ tcp_endpoint *mlt_tcp_enter(mlt_job *job, uint32_t proc, int ctl)
         endpoint = endpoint->next;
     if (!endpoint)
         endpoint = new_endpoint(job, proc, ctl);
-    if (endpoint) {
-        endpoint->holders++;
-        endpoint->living++;
-    }
     pthread_mutex_unlock(&endpoints_lock);
     return endpoint;
 }

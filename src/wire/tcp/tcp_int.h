@@ -73,11 +73,13 @@ struct tcp_endpoint {
     mlt_job *job;
     uint32_t proc, workers, first_worker;
     int ctl;
-    uint32_t holders;        // workers that have not closed
-    _Atomic uint32_t living; // ... that have not ended
-    _Atomic uint32_t ends;   // processes whose end mark has come
-    pthread_mutex_t lock;    // of the lists below, and of the control channel
-    tcp_link **links;        // by their numbers; NULL: a number to be used again
+    // Workers that have not closed, and those that have not ended. One that has not begun counts: a
+    // worker that ends before it must not end the process's connections.
+    uint32_t holders;
+    _Atomic uint32_t living;
+    _Atomic uint32_t ends; // processes whose end mark has come
+    pthread_mutex_t lock;  // of the lists below, and of the control channel
+    tcp_link **links;      // by their numbers; NULL: a number to be used again
     uint32_t link_count, link_room;
     _Atomic(tcp_pair *) *pairs;  // [job->procs]
     tcp_pair *abroad;            // processes of other jobs
