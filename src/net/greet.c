@@ -28,7 +28,7 @@ enum {
     FAILED,
 };
 
-enum { ENCRYPTS = 1, KNOWN_PART = MLT_GREET_AT_KIND }; // that may be looked at before the hash
+enum { ENCRYPTS = 1 };
 
 static const uint8_t magic[MLT_GREET_AT_VERSION] = {'M', 'i', 'l', 'l', 'e', 't', 0, 1};
 static const char label[] = "Millet greeting";
