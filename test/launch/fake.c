@@ -150,7 +150,7 @@ static void stats(void)
                              .switches = 12345,
                              .unexpected_peak = 4096,
                              .stack_size = 65536,
-                             .moves = {.verbs = {3, 4, 5},
+                             .moves = {.ops = {3, 4, 5},
                                        .one_sided = {5, 0, 7, 0},
                                        .one_sided_bytes = {1 << 10, 0, 1 << 20, 0},
                                        .partitioned = {0, 0, 0, 9},
