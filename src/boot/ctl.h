@@ -178,7 +178,6 @@ typedef struct mlt_ctl_stats {
     uint64_t switches;
     uint64_t slack;           // the other ranks that could run too, summed over the switches
     uint64_t unexpected_peak; // bytes held for receives that had not been posted
-    uint64_t peak_rss;        // of the process
     uint64_t stack_size;
     uint32_t ranks;
     uint32_t inner; // mlt_ctl_inner: what else the ranks are made of

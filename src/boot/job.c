@@ -381,13 +381,6 @@ void mlt_job_link_came(mlt_job *job, uint32_t proc)
     }
 }
 
-// One that listens and does not wake itself waits for connections to other hosts: what comes by them
-// was sent, and is counted there.
-static bool is_asleep(uint32_t state)
-{
-    return state == MLT_WORKER_ASLEEP || state == MLT_WORKER_LISTENS;
-}
-
 mlt_job_observation mlt_job_observe(mlt_job *job)
 {
     mlt_job_observation look = {.quiet = false};
@@ -404,7 +397,10 @@ mlt_job_observation mlt_job_observe(mlt_job *job)
         uint64_t received = atomic_load_explicit(&worker->received, memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);
         if (atomic_load_explicit(&worker->epoch, memory_order_relaxed) == before) {
-            look.asleep += is_asleep(state) && !wakes_itself;
+            // One that listens and does not wake itself waits for connections to other hosts: what
+            // comes by them was sent, and is counted there.
+            bool asleep = state == MLT_WORKER_ASLEEP || state == MLT_WORKER_LISTENS;
+            look.asleep += asleep && !wakes_itself;
             look.ended += state == MLT_WORKER_ENDED;
         }
         look.epochs += before;

@@ -52,12 +52,6 @@ mlt_status mlt_rpc_say(int fd, mlt_rpc_type type, const void *body, size_t lengt
     return MLT_OK;
 }
 
-static void take_descriptor(mlt_rpc_in *in, int fd)
-{
-    mlt_os_close(in->fd);
-    in->fd = fd;
-}
-
 // Reads up to so many bytes in all.
 static mlt_status fill(int fd, mlt_rpc_in *in, size_t want)
 {
@@ -68,8 +62,10 @@ static mlt_status fill(int fd, mlt_rpc_in *in, size_t want)
         ssize_t n = mlt_os_receive_with(fd, &part, 1, &passed);
         if (n <= 0)
             return n < 0 && errno == EAGAIN ? MLT_PENDING : MLT_ERR_CLOSED;
-        if (passed >= 0)
-            take_descriptor(in, passed);
+        if (passed >= 0) {
+            mlt_os_close(in->fd);
+            in->fd = passed;
+        }
         in->count += (size_t)n;
     }
     in->bytes[want] = '\0';

@@ -87,15 +87,7 @@ static size_t shmem_round_up(size_t n, size_t unit)
 // The index of the first region that begins after the address.
 static size_t first_after(const char *address)
 {
-    size_t low = 0, high = region_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (regions[middle].at <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MLT_ARRAY_SEARCH(i, region_count, regions[i].at <= address);
 }
 
 static region *region_with(const char *address)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/export.h"
-#include "base/log.h"
 #include "coll/alg/op.h"
 #include "csp/intercept.h"
 #include "csp/wait.h"

@@ -88,8 +88,7 @@ void mlt_delegates_note_outside(mlt_delegates *to, const void *sp)
     // Those of functions that were left by a jump.
     for (uint32_t last; (last = last_note(to)) > 0 && to->notes[last - 1].sp <= sp;)
         drop_note(to, last - 1);
-    MLT_ARRAY_WANT(to->notes, to->notes_count + (size_t)1, to->notes_room);
-    to->notes[to->notes_count++] = (note){to->sched->current, sp};
+    *MLT_ARRAY_ADD(to->notes, to->notes_count, to->notes_room) = (note){to->sched->current, sp};
 }
 
 void mlt_delegates_note_inside(mlt_delegates *to)
@@ -142,14 +141,12 @@ static bool look_at_words(mlt_delegates *to)
 {
     uint64_t now = mlt_os_now_ns();
     bool any = false;
-    for (mlt_list_node *l = to->words.next, *next; l != &to->words; l = next) {
-        mlt_futex_wait *wait = mlt_container_of(l, mlt_futex_wait, node);
-        next = l->next;
+    MLT_LIST_EACH_SAFE(mlt_futex_wait, wait, &to->words, node) {
         // Relaxed: the program's own look orders what it reads.
         if (atomic_load_explicit(wait->word, memory_order_relaxed) == wait->value &&
             now < wait->until_ns)
             continue;
-        mlt_list_remove(l);
+        mlt_list_remove(&wait->node);
         mlt_fiber_wake(to->sched, wait->fiber);
         wait->fiber = NULL;
         any = true;
@@ -314,11 +311,9 @@ void mlt_delegates_each(mlt_delegates *to, const void *user,
                         void (*see)(void *arg, const mlt_delegate *thread), void *arg)
 {
     pthread_mutex_lock(&to->lock);
-    for (const mlt_list_node *l = to->threads.next; l != &to->threads; l = l->next) {
-        const mlt_delegate *thread = mlt_container_of(l, mlt_delegate, all);
+    MLT_LIST_EACH(const mlt_delegate, thread, &to->threads, all)
         if (thread->fiber.user == user)
             see(arg, thread);
-    }
     pthread_mutex_unlock(&to->lock);
 }
 
@@ -421,11 +416,9 @@ static void note_stack(mlt_delegate *self)
 static uint32_t next_number(const mlt_delegates *to, const void *user)
 {
     uint32_t most = 1;
-    for (const mlt_list_node *l = to->threads.next; l != &to->threads; l = l->next) {
-        const mlt_delegate *thread = mlt_container_of(l, mlt_delegate, all);
+    MLT_LIST_EACH(const mlt_delegate, thread, &to->threads, all)
         if (thread->fiber.user == user && thread->number > most)
             most = thread->number;
-    }
     return most + 1;
 }
 

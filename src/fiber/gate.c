@@ -197,11 +197,6 @@ __attribute__((constructor)) static void gate_make_key(void)
         mlt_fatal("the system refuses a key for the ends of threads");
 }
 
-static mlt_thread *thread_of(mlt_gate *gate, mlt_fiber *fiber)
-{
-    return fiber == &gate->sched->home ? &gate->home : mlt_container_of(fiber, mlt_thread, own);
-}
-
 // The first entry of a thread. It is not inside yet.
 static MLT_COLD mlt_thread *gate_adopt(mlt_gate *gate)
 {
@@ -354,5 +349,6 @@ void mlt_gate_park(mlt_gate *gate, mlt_fiber *me)
 
 void mlt_gate_wake(mlt_gate *gate, mlt_fiber *fiber)
 {
-    wake_sleeper(gate, thread_of(gate, fiber));
+    bool home = fiber == &gate->sched->home;
+    wake_sleeper(gate, home ? &gate->home : mlt_container_of(fiber, mlt_thread, own));
 }

@@ -769,14 +769,10 @@ void mlt_fiber_rest(mlt_sched *sched)
     suspend_slowly(sched, me);
 }
 
-static bool is_message(mlt_wait_kind kind)
-{
-    return kind == MLT_WAIT_RECV || kind == MLT_WAIT_SEND || kind == MLT_WAIT_PROBE;
-}
-
 static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wait *wait)
 {
-    bool message = is_message(wait->kind);
+    bool message =
+        wait->kind == MLT_WAIT_RECV || wait->kind == MLT_WAIT_SEND || wait->kind == MLT_WAIT_PROBE;
     mlt_event event = {.kind = MLT_EVENT_PARKS,
                        .how = (uint8_t)wait->kind,
                        .context = wait->context,

@@ -17,7 +17,6 @@
 
 #include "arch/arch.h"
 #include "base/list.h"
-#include "base/memory.h"
 #include "csp/chan.h"
 #include "fiber/io.h"
 #include "os/os.h"

@@ -16,7 +16,6 @@
 #include "flow/run.h"
 #include "flow/settings.h"
 #include "flow/stats.h"
-#include "p2p/worker.h"
 
 enum { START_NAME = MLT_FLOW_NAME, START_LINE = 64 };
 

@@ -17,7 +17,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "goal/graph.h"
 #include "goal/heap.h"
 #include "goal/sched.h"

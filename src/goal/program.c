@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compare.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "goal/text/text.h"
 
 // Room for one element more in an array that grows by doubling. Not MLT_ARRAY_WANT: most ranks have

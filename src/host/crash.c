@@ -73,21 +73,12 @@ static const char *signal_name(int number)
     }
 }
 
-// What a report leaves out after failures: what was made at run time may be overwritten. The unwinder's
-// tables are, too, if the program has loaded libraries: they lie in the heap then.
-static bool asks_images(unsigned failures)
-{
-    return failures == 0;
-}
-
+// What a report leaves out after failures: what was made at run time may be overwritten. That holds
+// for images after the first one, and after the third for the unwinder's tables, which lie in the
+// heap if the program has loaded libraries.
 static bool asks_symbols(unsigned failures)
 {
     return failures != 2 && failures < MLT_FAULT_TRIES - 1;
-}
-
-static bool unwinds(unsigned failures)
-{
-    return failures <= 2;
 }
 
 // A line as backtrace_symbols writes it: "./program(main+0x15)[0x5581]".
@@ -97,8 +88,7 @@ static void add_frame(text *t, const void *frame, bool is_return, unsigned failu
     uintptr_t at = (uintptr_t)frame - is_return;
     mlt_os_symbol symbol = {0};
     if (asks_symbols(failures))
-        symbol =
-            mlt_os_symbol_of((const void *)(asks_images(failures) ? mlt_globals_original(at) : at));
+        symbol = mlt_os_symbol_of((const void *)(failures == 0 ? mlt_globals_original(at) : at));
     add(t, "\n");
     if (symbol.file) {
         add(t, symbol.file);
@@ -136,7 +126,7 @@ static void add_backtrace(text *t, const mlt_fault *fault)
 {
     static void *frames[FRAMES];
     unsigned failures = fault->failures;
-    if (!unwinds(failures)) {
+    if (failures > 2) {
         add_guessed_frames(t, fault);
         return;
     }

@@ -228,8 +228,7 @@ static int add(struct dl_phdr_info *info, size_t size, void *user)
     const char *path = program ? program_path() : info->dlpi_name;
     if (!path[0] || (!program && !strchr(path, '/')))
         return 0; // the kernel's
-    MLT_ARRAY_WANT(l->objects, l->count + 1, l->room);
-    mlt_object *o = &l->objects[l->count++];
+    mlt_object *o = MLT_ARRAY_ADD(l->objects, l->count, l->room);
     *o = (mlt_object){.fd = -1,
                       .program = program,
                       .base = info->dlpi_addr,

@@ -94,8 +94,7 @@ static void put(const work *w, uintptr_t at, uint64_t value, uint32_t owner)
         return;
     mlt_template *t = w->t;
     uint32_t o = w->object;
-    MLT_ARRAY_WANT(t->fixups[o], t->fixup_count[o] + 1, t->fixup_room[o]);
-    t->fixups[o][t->fixup_count[o]++] = (mlt_fixup){at, owner};
+    *MLT_ARRAY_ADD(t->fixups[o], t->fixup_count[o], t->fixup_room[o]) = (mlt_fixup){at, owner};
 }
 
 // ---- cells: the C library's variables that belong to a rank
@@ -132,8 +131,7 @@ enum { CELL = 16, CELLS_ROOM = CELL * (int)(sizeof cell_names / sizeof *cell_nam
 
 static void take_over(mlt_template *t, mlt_taken one)
 {
-    MLT_ARRAY_WANT(t->taken, t->taken_count + 1, t->taken_room);
-    t->taken[t->taken_count++] = one;
+    *MLT_ARRAY_ADD(t->taken, t->taken_count, t->taken_room) = one;
 }
 
 const mlt_taken *mlt_template_taken(const mlt_template *t, uintptr_t variable)

@@ -172,6 +172,5 @@ void mlt_loop_free(void *memory)
         free(memory);
         return;
     }
-    MLT_ARRAY_WANT(loop.spent, loop.spent_count + 1, loop.spent_room);
-    loop.spent[loop.spent_count++] = memory;
+    *MLT_ARRAY_ADD(loop.spent, loop.spent_count, loop.spent_room) = memory;
 }

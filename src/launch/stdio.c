@@ -155,16 +155,12 @@ static char *escape(const char *text)
     return out;
 }
 
-static const char *name_of_host(const mlt_stdio *io)
-{
-    return io->conf.host < io->plan->host_count ? io->plan->hosts[io->conf.host].host.name
-                                                : mlt_hosts_own();
-}
-
 // An absolute pattern with %h replaced: ranks may have other working directories.
 static char *absolute(const mlt_stdio *io, const char *pattern)
 {
-    char *host = escape(name_of_host(io));
+    char *host =
+        escape(io->conf.host < io->plan->host_count ? io->plan->hosts[io->conf.host].host.name
+                                                    : mlt_hosts_own());
     char *named = stdio_expand(pattern, 'h', host);
     free(host);
     if (named[0] == '/')
@@ -253,8 +249,6 @@ static bool empty_shared(const char *pattern)
 }
 
 // ---- Lines from ranks
-
-static void sink_ready(mlt_loop_source *source, uint32_t events);
 
 static void give_room(stream *s);
 
@@ -985,9 +979,8 @@ bool mlt_stdio_trace(mlt_stdio *io, uint32_t proc, mlt_env *env, char *why, size
 
 void mlt_stdio_started(mlt_stdio *io, uint32_t proc)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         mlt_os_close_once(&io->child_ends[i]);
-    }
     if (io->feeds && io->feeds[proc].early) {
         io->feeds[proc].early = false;
         feed_step(&io->feeds[proc]); // what has been read already

@@ -40,8 +40,7 @@ static int ends[PROCS][3]; // of the processes; -1: none
 static void on_send(void *user, const mlt_frame *frame, char *body)
 {
     CHECK(frame->to == (user == &head ? FAR : MLT_FRAME_HEAD));
-    MLT_ARRAY_WANT(parcels, parcel_count + 1, parcel_room);
-    parcel *p = &parcels[parcel_count++];
+    parcel *p = MLT_ARRAY_ADD(parcels, parcel_count, parcel_room);
     *p = (parcel){.frame = *frame, .body = malloc(frame->length + 1)};
     CHECK(p->body);
     if (frame->length)

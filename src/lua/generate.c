@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "lua/goal.h"
 #include "lua/limit.h"
 

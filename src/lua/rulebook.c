@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "coll/alg/hosts/map.h"
 #include "coll/choice.h"
 #include "lua/library.h"

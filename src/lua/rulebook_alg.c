@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "coll/alg/hosts/map.h"
 #include "judge/check/check.h"
 #include "lua/limit.h"

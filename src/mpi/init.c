@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The beginning and the end of MPI in a rank.
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "host/entry.h"
 #include "host/libc/getopt.h"

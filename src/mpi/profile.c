@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/memory.h"
 #include "boot/ctl.h"
@@ -66,7 +65,6 @@ static void send_calls(mlt_worker *worker, const struct mlt_mpi_profile *p)
 static void send_stats(mlt_worker *worker, const struct mlt_mpi_profile *p)
 {
     const mlt_worker_counts *c = &worker->counts;
-    struct rusage usage;
     mlt_ctl_stats stats = {
         .eager = c->eager,
         .rendezvous = c->rendezvous,
@@ -78,7 +76,6 @@ static void send_stats(mlt_worker *worker, const struct mlt_mpi_profile *p)
         .inner = (worker->sched->gate ? MLT_INNER_THREADS : 0) |
                  (worker->sched->pool ? MLT_INNER_PROCESSES : 0),
         .unexpected_peak = c->unexpected_peak,
-        .peak_rss = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0,
         .stack_size = worker->count > 1 ? mlt_sched_stack_size(worker->sched) : 0,
     };
     stats.moves = ((const mlt_mpi_worker *)worker->mpi)->moves;

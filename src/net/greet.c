@@ -6,12 +6,12 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "net/greet_int.h"
 #include "os/fd.h"
 
@@ -28,7 +28,7 @@ enum {
     FAILED,
 };
 
-enum { ENCRYPTS = 1, KNOWN_PART = MLT_GREET_AT_KIND }; // that may be looked at before the hash
+enum { ENCRYPTS = 1 };
 
 static const uint8_t magic[MLT_GREET_AT_VERSION] = {'M', 'i', 'l', 'l', 'e', 't', 0, 1};
 static const char label[] = "Millet greeting";
@@ -105,15 +105,10 @@ void mlt_greet_hash(uint8_t out[MLT_CRYPT_HASH], const mlt_key *key, const void 
 
 // ---- Failing
 
-static mlt_status greet_fail(mlt_greet *g, mlt_greet_fault fault, const char *format, ...)
-    MLT_PRINTF(3, 4);
-
-static mlt_status greet_fail(mlt_greet *g, mlt_greet_fault fault, const char *format, ...)
+static MLT_PRINTF(3, 4) mlt_status
+    greet_fail(mlt_greet *g, mlt_greet_fault fault, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(g->why, sizeof g->why, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(g->why, sizeof g->why, format);
     g->fault = fault;
     g->state = FAILED;
     mlt_greet_fini(g);

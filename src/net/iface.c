@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,18 +12,6 @@
 _Static_assert(MLT_ADDRESS_IFACE == IFNAMSIZ, "every name of an interface has room");
 
 enum { IFACE_LONGEST = 64 }; // a choice as text; an address of IPv6 with its prefix has at most 49
-
-static mlt_status iface_refuse(char *why, size_t why_size, const char *format, ...)
-    MLT_PRINTF(3, 4);
-
-static mlt_status iface_refuse(char *why, size_t why_size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(why, why_size, format, args);
-    va_end(args);
-    return MLT_ERR_INVALID;
-}
 
 // ---- What a user chose
 
@@ -49,12 +36,12 @@ static mlt_status parse_subnet(mlt_iface_choice *choice, char *text, char *why, 
     uint32_t prefix;
     *slash = 0;
     if (!mlt_address_read(&choice->subnet, text))
-        return iface_refuse(why, why_size, "'%s' is no address, so '%s/%s' is no subnet", text,
-                            text, slash + 1);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "'%s' is no address, so '%s/%s' is no subnet", text, text, slash + 1);
     uint32_t most = (uint32_t)(8 * mlt_address_size(&choice->subnet));
     if (!read_number(slash + 1, most, &prefix))
-        return iface_refuse(why, why_size, "'%s/%s': the number of bits must be 0 to %u", text,
-                            slash + 1, most);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "'%s/%s': the number of bits must be 0 to %u", text, slash + 1, most);
     choice->subnet.prefix = (uint8_t)prefix;
     return MLT_OK;
 }
@@ -68,10 +55,10 @@ static mlt_status parse_choice(mlt_iface_choice *choice, char *text, char *why, 
     if (mlt_address_read(&choice->subnet, text))
         return MLT_OK;
     if (strchr(text, ':') || strspn(text, "0123456789.") == length)
-        return iface_refuse(why, why_size, "'%s' is no address", text);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size, "'%s' is no address", text);
     if (length >= sizeof choice->iface)
-        return iface_refuse(why, why_size, "'%s' is longer than the name of an interface can be",
-                            text);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "'%s' is longer than the name of an interface can be", text);
     *choice = (mlt_iface_choice){0};
     memcpy(choice->iface, text, length + 1);
     return MLT_OK;
@@ -89,20 +76,22 @@ mlt_status mlt_iface_parse(mlt_iface_filter *filter, const char *text, char *why
 {
     *filter = (mlt_iface_filter){0};
     if (!all_visible(text))
-        return iface_refuse(why, why_size,
-                            "a list of interfaces and subnets has no spaces and only "
-                            "characters that can be typed");
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "a list of interfaces and subnets has no spaces and only "
+                        "characters that can be typed");
     filter->except = text[0] == '^';
     for (const char *at = text + filter->except;; at++) {
         char one[IFACE_LONGEST];
         size_t length = strcspn(at, ",");
         if (length == 0)
-            return iface_refuse(why, why_size, "the name of an interface or a subnet is missing");
+            return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                            "the name of an interface or a subnet is missing");
         if (length >= sizeof one)
-            return iface_refuse(why, why_size, "'%.40s...' is no interface, subnet or address", at);
+            return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                            "'%.40s...' is no interface, subnet or address", at);
         if (filter->count == MLT_IFACE_CHOICES)
-            return iface_refuse(why, why_size, "more than %d interfaces and subnets",
-                                MLT_IFACE_CHOICES);
+            return mlt_fail(MLT_ERR_INVALID, why, why_size, "more than %d interfaces and subnets",
+                            MLT_IFACE_CHOICES);
         memcpy(one, at, length);
         one[length] = 0;
         mlt_status status = parse_choice(&filter->choices[filter->count++], one, why, why_size);
@@ -136,12 +125,11 @@ mlt_status mlt_iface_ports_parse(mlt_iface_ports *ports, const char *text, char 
     memcpy(first, text, length < sizeof first ? length : 0);
     if (!read_number(first, UINT16_MAX, &from) ||
         !read_number(dash ? dash + 1 : first, UINT16_MAX, &to) || from == 0 || to == 0)
-        return iface_refuse(
-            why, why_size,
-            "ports are a number from 1 to 65535, a range such as 40000-40100, or any");
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "ports are a number from 1 to 65535, a range such as 40000-40100, or any");
     if (from > to)
-        return iface_refuse(why, why_size, "a range of ports begins with the lower one: %u-%u", to,
-                            from);
+        return mlt_fail(MLT_ERR_INVALID, why, why_size,
+                        "a range of ports begins with the lower one: %u-%u", to, from);
     *ports = (mlt_iface_ports){(uint16_t)from, (uint16_t)to};
     return MLT_OK;
 }

@@ -299,11 +299,6 @@ static bool open_one(mlt_listen *l, const mlt_address *address)
     return true;
 }
 
-static bool is_absent_address(int why)
-{
-    return why == EAFNOSUPPORT || why == EADDRNOTAVAIL;
-}
-
 // A host without one of the families has the other. An address that cannot be used, because it is
 // tentative (IPv6 duplicate address detection) or has just gone, is left out.
 static bool open_all(mlt_listen *l, uint16_t port)
@@ -315,7 +310,7 @@ static bool open_all(mlt_listen *l, uint16_t port)
     int why = 0;
     l->port = port;
     for (uint32_t i = 0; i < count && why == 0; i++)
-        if (!open_one(l, &at[i]) && !is_absent_address(errno))
+        if (!open_one(l, &at[i]) && errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)
             why = errno;
     if (why == 0 && l->socket_count > 0)
         return true;
@@ -334,11 +329,6 @@ static mlt_status no_port(const mlt_listen *l, char *why, size_t why_size)
                     ports->first, ports->last, strerror(errno));
 }
 
-static bool try_next_port(int why)
-{
-    return why == EADDRINUSE || why == EACCES;
-}
-
 // Begins at a random port of the range: otherwise each process of a host first tries all ports that
 // earlier ones have.
 static mlt_status open_port(mlt_listen *l, char *why, size_t why_size)
@@ -351,8 +341,8 @@ static mlt_status open_port(mlt_listen *l, char *why, size_t why_size)
         uint32_t port = ports->first ? ports->first + (start % count + i) % count : 0;
         if (open_all(l, (uint16_t)port))
             return MLT_OK;
-        if (!try_next_port(errno))
-            break;
+        if (errno != EADDRINUSE && errno != EACCES)
+            break; // another port would not do either
     }
     return no_port(l, why, why_size);
 }

@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/table.h"
-#include "base/text.h"
 
 enum {
     HOSTS_MOST = 4096,    // for messages; the table of pairs grows with the square

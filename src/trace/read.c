@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/text.h"
 #include "trace/align.h"
 #include "trace/cancel.h"
 #include "trace/note.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "win/lock.h"
 #include "win/packet.h"

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 
 // Place i lies in block k at i - (FIRST << k) + FIRST.

@@ -104,17 +104,10 @@ void mlt_world_own_shape(mlt_job *job, mlt_world_shape *shape)
             last->procs++;
             continue;
         }
-        MLT_ARRAY_WANT(shape->runs, shape->run_count + (size_t)1, room);
-        shape->runs[shape->run_count++] = run;
+        *MLT_ARRAY_ADD(shape->runs, shape->run_count, room) = run;
     }
     if (!mlt_world_add_up(shape))
         mlt_fatal("the job's own table of processes makes no sense");
-}
-
-static bool is_same(const mlt_world_shape *a, const mlt_world_shape *b)
-{
-    return a->run_count == b->run_count &&
-           memcmp(a->runs, b->runs, a->run_count * sizeof *a->runs) == 0;
 }
 
 // ---- numbers
@@ -208,7 +201,8 @@ mlt_world *mlt_worlds_meet(mlt_worlds *w, const mlt_world_shape *shape)
     mlt_world *world = by_identity(w, shape->identity);
     if (!world)
         world = add_world(w, shape);
-    else if (!is_same(&world->shape, shape))
+    else if (world->shape.run_count != shape->run_count ||
+             memcmp(world->shape.runs, shape->runs, shape->run_count * sizeof *shape->runs) != 0)
         world = NULL;
     pthread_mutex_unlock(&w->lock);
     return world;

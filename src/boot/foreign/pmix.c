@@ -10,7 +10,6 @@
 #include "boot/foreign/launcher.h"
 
 enum {
-    KEY_BYTES = 512,
     SPACE_BYTES = 256,
     TYPE_STRING = 3,
     TYPE_UINT32 = 14,

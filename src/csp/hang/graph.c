@@ -9,7 +9,6 @@
 // free again: so addresses are kept inverted there.
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cycle.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/memory.h"
 #include "flow/graph/graph_int.h"
 #include "flow/graph/ops.h"
 

@@ -15,7 +15,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "boot/job.h"
 #include "flow/conn.h"
 #include "flow/part/part_int.h"
 #include "p2p/worker.h"

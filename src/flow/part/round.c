@@ -20,9 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
-#include "boot/job.h"
 #include "csp/chan.h"
 #include "csp/proc.h"
 #include "flow/conn.h"

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/table.h"
-#include "base/text.h"
 #include "goal/image/image_int.h"
 
 enum { LONGEST_NAME = 255 };

@@ -13,7 +13,6 @@
 #include "host/entry.h"
 #include "host/libc/libc.h"
 #include "host/own.h"
-#include "p2p/worker.h"
 
 bool mlt_affinity_of(const mlt_rank *rank, cpu_set_t *mask)
 {

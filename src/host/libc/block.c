@@ -29,7 +29,6 @@
 #include "host/stdio/output.h"
 #include "os/fd.h"
 #include "os/os.h"
-#include "p2p/worker.h"
 
 enum {
     SECOND = 1000000000,
@@ -363,9 +362,8 @@ static int poll_until(mlt_sched *sched, const char *call, struct pollfd *fds, nf
     block_look l;
     look_begin(&l, sched, call);
     look_add_poll(&l, fds, count);
-    while (ready == 0 && !mlt_deadline_passed(deadline)) {
+    while (ready == 0 && !mlt_deadline_passed(deadline))
         ready = look_later(&l, deadline, false) ? MLT_LIBC(poll)(fds, count, 0) : -1;
-    }
     look_end(&l);
     return ready;
 }

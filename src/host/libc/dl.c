@@ -127,9 +127,9 @@ static opened *want(table *t, uint32_t object)
     opened *one = dl_find(t, object);
     if (one)
         return one;
-    MLT_ARRAY_WANT(t->of, t->count + 1, t->room);
-    t->of[t->count] = (opened){.object = object};
-    return &t->of[t->count++];
+    one = MLT_ARRAY_ADD(t->of, t->count, t->room);
+    *one = (opened){.object = object};
+    return one;
 }
 
 static bool is_there(uint32_t index, uint32_t object)

@@ -4,7 +4,6 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/export.h"

@@ -2,7 +2,6 @@
 // LLVM's and Intel's OpenMP notes in a segment of shared memory, named after the process, that it is
 // there, and ends a process in which it finds another copy of itself. Each rank has one, so each has
 // its own segment.
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -2,7 +2,6 @@
 // Deadlock: whether the starts and ends of all ranks' actions (waits.h) wait for each other.
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "judge/check/check_int.h"
 
 // Why the event `waiter` does not come before `awaited`: a line, unless both are of one action.

@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "judge/grow/grow_int.h"
 
 enum { LONGEST_BODY = 16, LEAST_RANKS = 4, NEAR_BY = 2 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Places in a grid, and functions of them.
-#include <stdlib.h>
 
 #include "judge/grow/grow_int.h"
 

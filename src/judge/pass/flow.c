@@ -11,7 +11,6 @@
 #include "base/array.h"
 #include "base/compare.h"
 #include "base/memory.h"
-#include "base/text.h"
 
 enum { TOUCHES = 1 << 24 }; // cells that all actions together may touch
 

@@ -3,7 +3,6 @@
 #include "judge/pass/pass.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "judge/pass/pass_int.h"
 

@@ -21,7 +21,6 @@
 //
 // Not cut: messages of users' functions, whose meaning may need all bytes at once; of bytes that
 // are nowhere; of ranks on which unordered actions touch the same byte.
-#include "base/text.h"
 #include "goal/reduce.h"
 #include "judge/pass/pass_int.h"
 

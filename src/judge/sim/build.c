@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/compare.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "judge/sim/sim_int.h"
 #include "os/os.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can be told after a run: the critical path, or why it came to no end.
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/array.h"
 #include "base/text.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "judge/sim/sim_int.h"
 #include "os/os.h"
 

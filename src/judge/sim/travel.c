@@ -14,7 +14,6 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/table.h"
-#include "base/text.h"
 #include "judge/sim/sim_int.h"
 
 enum { BUSIEST = 8 }; // links that the result names

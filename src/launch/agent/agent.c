@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -24,15 +25,8 @@ void mlt_agent_tell(mlt_agent *a, mlt_frame_type type, uint32_t about, int64_t v
 
 mlt_agent_child *mlt_agent_child_of(mlt_agent *a, uint32_t proc)
 {
-    uint32_t low = 0, high = a->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (a->children[middle].proc < proc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < a->count && a->children[low].proc == proc ? &a->children[low] : NULL;
+    uint32_t at = MLT_ARRAY_SEARCH(i, a->count, a->children[i].proc < proc);
+    return at < a->count && a->children[at].proc == proc ? &a->children[at] : NULL;
 }
 
 const char *mlt_agent_dir_of(const mlt_agent *a, uint32_t proc)

@@ -38,8 +38,7 @@ void mlt_agent_give_link(mlt_agent *a, uint32_t proc, const mlt_ctl_link *link, 
 {
     if (try_link(a, proc, link, fd))
         return;
-    MLT_ARRAY_WANT(a->late, a->late_count + 1, a->late_room);
-    a->late[a->late_count++] =
+    *MLT_ARRAY_ADD(a->late, a->late_count, a->late_room) =
         (mlt_agent_late){.proc = proc, .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0), .link = *link};
     a->link_at = mlt_os_now_ns() + link_again_ns;
     mlt_agent_set_timer(a);
@@ -50,11 +49,10 @@ void mlt_agent_give_late(mlt_agent *a, uint64_t now)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < a->late_count; i++) {
         mlt_agent_late *late = &a->late[i];
-        if (late->fd < 0 || try_link(a, late->proc, &late->link, late->fd)) {
+        if (late->fd < 0 || try_link(a, late->proc, &late->link, late->fd))
             mlt_os_close(late->fd);
-        } else {
+        else
             a->late[kept++] = *late;
-        }
     }
     a->late_count = kept;
     a->link_at = kept ? now + link_again_ns : 0;

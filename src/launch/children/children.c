@@ -89,10 +89,9 @@ static uint32_t *count_busy(const mlt_children *children)
     uint32_t *busy = mlt_xcalloc(plan->named.count, sizeof *busy);
     for (uint32_t h = 0; h < plan->host_count; h++)
         add_busy(plan, busy, plan->hosts[h].host.name, plan->hosts[h].workers);
-    MLT_LIST_EACH(const job, j, &children->jobs, link) {
+    MLT_LIST_EACH(const job, j, &children->jobs, link)
         for (uint32_t h = 0; j->busy && h < plan->named.count; h++)
             busy[h] += j->busy[h];
-    }
     return busy;
 }
 
@@ -166,12 +165,11 @@ static void end_unborn(job *j, int code, int signal)
 
 bool mlt_children_reaped(mlt_children *children, pid_t pid, int status)
 {
-    mlt_list_node *l = children->jobs.next;
-    while (l != &children->jobs && mlt_container_of(l, job, link)->pid != pid)
-        l = l->next;
-    if (l == &children->jobs)
+    job *j = MLT_LIST_FIRST(&children->jobs, job, link);
+    while (j && j->pid != pid)
+        j = MLT_LIST_AT(j->link.next, &children->jobs, job, link);
+    if (!j)
         return false;
-    job *j = mlt_container_of(l, job, link);
     if (!j->channel.dead) // what it said last
         j->channel.in.ready(&j->channel.in, EPOLLIN);
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -190,15 +188,15 @@ bool mlt_children_reaped(mlt_children *children, pid_t pid, int status)
 
 void mlt_children_signal(mlt_children *children, int signal)
 {
-    for (mlt_list_node *l = children->jobs.next; l != &children->jobs; l = l->next)
-        (void)kill(mlt_container_of(l, job, link)->pid, signal);
+    MLT_LIST_EACH(job, j, &children->jobs, link)
+        (void)kill(j->pid, signal);
 }
 
 static void send_down(mlt_children *children, mlt_frame_type type, int64_t value)
 {
     mlt_frame frame = {.type = type, .value = value};
-    for (mlt_list_node *l = children->jobs.next; l != &children->jobs; l = l->next)
-        mlt_channel_send(&mlt_container_of(l, job, link)->channel, &frame, NULL);
+    MLT_LIST_EACH(job, j, &children->jobs, link)
+        mlt_channel_send(&j->channel, &frame, NULL);
 }
 
 void mlt_children_time_over(mlt_children *children, double limit_s)
@@ -213,8 +211,8 @@ void mlt_children_fails(mlt_children *children)
 
 void mlt_children_close(mlt_children *children)
 {
-    for (mlt_list_node *l = children->jobs.next; l != &children->jobs; l = l->next)
-        mlt_channel_close(&mlt_container_of(l, job, link)->channel);
+    MLT_LIST_EACH(job, j, &children->jobs, link)
+        mlt_channel_close(&j->channel);
 }
 
 // ---- Starts

@@ -242,8 +242,7 @@ static void accept_agents(adopt *a)
             adopt_send_on(a, &peer);
             continue;
         }
-        MLT_ARRAY_WANT(a->early, a->early_count + 1, a->early_room);
-        a->early[a->early_count++] = peer;
+        *MLT_ARRAY_ADD(a->early, a->early_count, a->early_room) = peer;
         explicit_bzero(&peer.keys, sizeof peer.keys);
     }
     adopt_set_timer(a);
@@ -502,8 +501,7 @@ static void door_ready(mlt_loop_source *source, uint32_t events)
     visitor *v = mlt_xcalloc(1, sizeof *v);
     *v = (visitor){
         .source = {.fd = fd, .ready = visitor_ready}, .of = a, .pid = pid, .lifeline = -1};
-    MLT_ARRAY_WANT(a->visitors, a->visitor_count + 1, a->visitor_room);
-    a->visitors[a->visitor_count++] = v;
+    *MLT_ARRAY_ADD(a->visitors, a->visitor_count, a->visitor_room) = v;
     a->present++;
     watch_life(v);
     if (!mlt_loop_add(&v->source, EPOLLIN))

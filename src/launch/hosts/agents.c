@@ -73,7 +73,7 @@ uint32_t mlt_agents_hosts(const mlt_placement *plan, uint32_t head_host)
     return plan->host_count - (head_host < plan->host_count);
 }
 
-uint32_t mlt_agents_host_at(uint32_t place, uint32_t head_host)
+static uint32_t host_at(uint32_t place, uint32_t head_host)
 {
     return place < head_host ? place : place + 1;
 }
@@ -92,7 +92,7 @@ uint32_t mlt_agents_patience(int64_t silent_ms)
 
 static uint32_t agents_host_of(const member *m)
 {
-    return mlt_agents_host_at(m->first, m->agents->conf.head_host);
+    return host_at(m->first, m->agents->conf.head_host);
 }
 
 bool mlt_agents_has(const mlt_agents *c, uint32_t host)
@@ -185,8 +185,7 @@ static void tell_lost(member *m)
              strcmp(m->why, "ended") == 0 ? "is lost: its agent, or the connection to it, has ended"
                                           : m->why);
     for (uint32_t place = m->first; place < m->last; place++)
-        agents_tell(m, MLT_FRAME_LOST, mlt_agents_host_at(place, head_host), 0,
-                    place == m->first ? why : "");
+        agents_tell(m, MLT_FRAME_LOST, host_at(place, head_host), 0, place == m->first ? why : "");
 }
 
 // The channel has ended, and the shell too, or it had its time.

@@ -40,9 +40,8 @@ typedef struct mlt_agents_conf {
     void *user;
 } mlt_agents_conf;
 
-// The number of hosts that have a place in the order, and the one at a place.
+// The number of hosts that have a place in the order, and the place of one.
 uint32_t mlt_agents_hosts(const mlt_placement *plan, uint32_t head_host);
-uint32_t mlt_agents_host_at(uint32_t place, uint32_t head_host);
 uint32_t mlt_agents_place_of(uint32_t host, uint32_t head_host);
 
 // Ticks without a word after which a neighbour is lost.

@@ -375,12 +375,9 @@ static void dial(mlt_broker *b, host *h, pair *p, uint64_t now_ns)
 // The first pair of a host that still wants a connection.
 static pair *next_pair(mlt_broker *b, host *h)
 {
-    mlt_list_node *first;
-    while ((first = mlt_list_pop_front(&h->queue))) {
-        pair *p = mlt_container_of(first, pair, link);
+    MLT_LIST_DRAIN(pair, p, &h->queue, link)
         if (p->state == BROKER_WAITS && !b->ended[p->own])
             return p;
-    }
     return NULL;
 }
 

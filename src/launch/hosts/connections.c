@@ -94,8 +94,7 @@ static void dial_back(mlt_connections *l, const mlt_frame *frame, const char *te
     uint32_t proc = frame->about, peer = (uint32_t)frame->value;
     if (frame->value < 0 || frame->value >= l->conf.plan->proc_count || find_back(l, proc, peer))
         return;
-    MLT_ARRAY_WANT(l->backs, l->count + 1, l->room);
-    l->backs[l->count++] =
+    *MLT_ARRAY_ADD(l->backs, l->count, l->room) =
         (back){proc, peer, mlt_text_of("%.*s", (int)frame->length, text ? text : "")};
     if (mlt_broker_failed(l->broker, proc, peer)) // this one has tried already
         connections_give_up(l, proc, peer, l->backs[l->count - 1].text);

@@ -240,11 +240,10 @@ static port *find_port(mlt_ports *p, const char *text)
     mlt_port_name name;
     if (!mlt_port_name_read(&name, text))
         return NULL;
-    MLT_LIST_EACH(port, at, &p->ports, link) {
+    MLT_LIST_EACH(port, at, &p->ports, link)
         if (at->name.number == name.number &&
             mlt_crypt_same(at->name.key.bytes, name.key.bytes, MLT_KEY_BYTES))
             return at;
-    }
     return NULL;
 }
 
@@ -464,10 +463,9 @@ static void take_connect(rpc *d, const char *text)
 
 static bond *find_bond(mlt_ports *p, uint64_t number)
 {
-    MLT_LIST_EACH(bond, b, &p->bonds, link) {
+    MLT_LIST_EACH(bond, b, &p->bonds, link)
         if (b->number == number)
             return b;
-    }
     return NULL;
 }
 
@@ -650,8 +648,7 @@ static void take_join(rpc *d, const unsigned char *body, size_t length)
             return;
         }
     }
-    MLT_ARRAY_WANT(b->members, b->count + (size_t)1, b->room);
-    b->members[b->count++] = d->proc;
+    *MLT_ARRAY_ADD(b->members, b->count, b->room) = d->proc;
     uint8_t card[MLT_CARD_BYTES];
     size_t size = mlt_broker_card(b->broker, card);
     ports_answer(d, MLT_RPC_CARD, card, size, -1);
@@ -698,13 +695,12 @@ static void take_seal(rpc *d, const unsigned char *body, size_t length)
     mlt_rpc_seal *seals = NULL;
     uint32_t count = 0, room = 0;
     bool good = b != NULL;
-    for (mlt_list_node *l = p->bonds.next; good && l != &p->bonds; l = l->next) {
-        const bond *other = mlt_container_of(l, bond, link);
-        if (other->number == number || !other->broker)
+    MLT_LIST_EACH(const bond, other, &p->bonds, link) {
+        if (!good || other->number == number || !other->broker)
             continue;
-        MLT_ARRAY_WANT(seals, count + (size_t)1, room);
-        seals[count].via = other->number;
-        good = seal(&other->key, &b->key, seals[count++].sealed);
+        mlt_rpc_seal *own = MLT_ARRAY_ADD(seals, count, room);
+        own->via = other->number;
+        good = seal(&other->key, &b->key, own->sealed);
     }
     if (good)
         ports_answer(d, MLT_RPC_SEALS, seals, count * sizeof *seals, -1);
@@ -831,10 +827,9 @@ void mlt_ports_parted(mlt_ports *p, uint32_t proc, uint64_t number)
 
 void mlt_ports_gone(mlt_ports *p, uint32_t proc, bool ended_well)
 {
-    MLT_LIST_EACH_SAFE(port, at, &p->ports, link) {
+    MLT_LIST_EACH_SAFE(port, at, &p->ports, link)
         if (at->proc == proc)
             close_port(at, "the process that opened the port has ended");
-    }
     MLT_LIST_EACH_SAFE(bond, b, &p->bonds, link) {
         uint32_t at;
         if (!is_member(b, proc, &at) || !ended_well)
@@ -850,8 +845,8 @@ void mlt_ports_gone(mlt_ports *p, uint32_t proc, bool ended_well)
 static void alarm_next(mlt_ports *p)
 {
     uint64_t when = MLT_POLL_FOREVER;
-    for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next) {
-        uint64_t at = mlt_listen_poll(mlt_container_of(l, port, link)->listen).deadline_ns;
+    MLT_LIST_EACH(port, listening, &p->ports, link) {
+        uint64_t at = mlt_listen_poll(listening->listen).deadline_ns;
         when = at < when ? at : when;
     }
     MLT_LIST_EACH(const rpc, d, &p->desks, link) {
@@ -865,12 +860,11 @@ static void ports_ring(mlt_loop_timer *timer)
 {
     mlt_ports *p = mlt_container_of(timer, mlt_ports, timer);
     uint64_t now = mlt_os_now_ns();
-    for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next)
-        ports_accept_all(mlt_container_of(l, port, link), now);
-    MLT_LIST_EACH(rpc, d, &p->desks, link) {
+    MLT_LIST_EACH(port, at, &p->ports, link)
+        ports_accept_all(at, now);
+    MLT_LIST_EACH(rpc, d, &p->desks, link)
         if (d->dial && mlt_dial_poll(d->dial).deadline_ns <= now)
             step_dial(d);
-    }
     alarm_next(p);
 }
 
@@ -906,19 +900,17 @@ void mlt_ports_free(mlt_ports *p, const char *why)
     if (!p)
         return;
     p->ending = true;
-    mlt_list_node *l;
-    while (!mlt_list_empty(&p->bonds)) {
-        bond *b = mlt_container_of(p->bonds.next, bond, link);
+    for (bond *b; (b = MLT_LIST_FIRST(&p->bonds, bond, link));) {
         if (why && b->count) {
             say_why(b, why);
             mlt_loop_close(&b->line);
         }
         end_bond(b);
     }
-    while (!mlt_list_empty(&p->ports))
-        close_port(mlt_container_of(p->ports.next, port, link), "the job has ended");
-    while ((l = p->desks.next) != &p->desks)
-        close_rpc(mlt_container_of(l, rpc, link));
+    for (port *at; (at = MLT_LIST_FIRST(&p->ports, port, link));)
+        close_port(at, "the job has ended");
+    for (rpc *d; (d = MLT_LIST_FIRST(&p->desks, rpc, link));)
+        close_rpc(d);
     mlt_loop_alarm(&p->timer, 0);
     mlt_key_wipe(&p->own_key);
     free(p);

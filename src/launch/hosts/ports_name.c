@@ -2,7 +2,6 @@
 // Names of ports: "millet-port-1;NUMBER;KEY;PORT;ADDRESS;ADDRESS...", in hexadecimal but for the
 // addresses.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "launch/hosts/ports.h"

@@ -70,13 +70,12 @@ static void add_file(mlt_stage_out *o, uint32_t app, uint32_t kind, char *path)
             free(path); // the first that was found is the one that the loader finds
             return;
         }
-    MLT_ARRAY_WANT(o->files, o->count + 1, o->room);
-    o->files[o->count++] = (file){.head = {.app = app,
-                                           .kind = kind,
-                                           .mode = about.st_mode & 0777,
-                                           .size = (uint64_t)about.st_size},
-                                  .path = path,
-                                  .name = name};
+    *MLT_ARRAY_ADD(o->files, o->count, o->room) = (file){.head = {.app = app,
+                                                                  .kind = kind,
+                                                                  .mode = about.st_mode & 0777,
+                                                                  .size = (uint64_t)about.st_size},
+                                                         .path = path,
+                                                         .name = name};
     o->total += sizeof(mlt_stage_file) + strlen(name) + (uint64_t)about.st_size;
 }
 

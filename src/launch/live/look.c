@@ -231,8 +231,7 @@ static void add_queue(const look *l, const mlt_live_queues *q, const char *bytes
     size_t used = strlen(queue.name);
     // What lies behind the name's end in the worker's memory does not go out with the snapshot.
     memset(queue.name + used, 0, sizeof queue.name - used);
-    MLT_ARRAY_WANT(s->queues, s->queue_count + 1, s->queue_room);
-    s->queues[s->queue_count++] = queue;
+    *MLT_ARRAY_ADD(s->queues, s->queue_count, s->queue_room) = queue;
 }
 
 static void look_at_queues(const look *l, const mlt_live_queues *q, uint32_t worker)
@@ -295,8 +294,7 @@ static void look_at_worker(look *l, uint32_t number, uint32_t proc, const mlt_pl
         worker.unreadable = 1;
         worker.waiting = blocked < worker.ranks ? blocked : worker.ranks;
     }
-    MLT_ARRAY_WANT(s->workers, s->worker_count + 1, s->worker_room);
-    s->workers[s->worker_count++] = worker;
+    *MLT_ARRAY_ADD(s->workers, s->worker_count, s->worker_room) = worker;
 }
 
 // ---- processes
@@ -350,11 +348,11 @@ void mlt_live_look(mlt_live_snap *s, mlt_job *job, const mlt_placement *plan,
             look_at_worker(&l, proc->first_worker + w, children[i].proc, plan);
         if (!l.pid)
             continue;
-        MLT_ARRAY_WANT(s->procs, s->proc_count + 1, s->proc_room);
-        s->procs[s->proc_count++] = (mlt_live_proc){.proc = children[i].proc,
-                                                    .host = proc->host,
-                                                    .pid = (uint64_t)l.pid,
-                                                    .memory = memory_of(l.pid),
-                                                    .cpu_ns = cpu_ns_of(l.pid)};
+        *MLT_ARRAY_ADD(s->procs, s->proc_count, s->proc_room) =
+            (mlt_live_proc){.proc = children[i].proc,
+                            .host = proc->host,
+                            .pid = (uint64_t)l.pid,
+                            .memory = memory_of(l.pid),
+                            .cpu_ns = cpu_ns_of(l.pid)};
     }
 }

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "launch/plan/options_table.h"
 #include "launch/program/libraries.h"
 
 extern char **environ;
@@ -83,18 +84,6 @@ static bool is_one_of(const char *const *names, size_t count, const char *variab
     return false;
 }
 
-static bool in_list(const char *list, const char *variable)
-{
-    size_t length = strcspn(variable, "=");
-    for (const char *at = list; *at; at += strspn(at, ",")) {
-        size_t n = strcspn(at, ",");
-        if (n == length && strncmp(at, variable, n) == 0)
-            return true;
-        at += n;
-    }
-    return false;
-}
-
 void mlt_env_put(mlt_env *env, char *variable)
 {
     for (size_t i = 0; i < env->common; i++)
@@ -139,8 +128,9 @@ void mlt_env_collect(mlt_env *env, const mlt_options *options, const mlt_app *ap
         room++;
     env->items = mlt_xrealloc(env->items, room + MLT_ENV_OWN + 1, sizeof *env->items);
     for (char **e = environ; *e; e++) // no variable comes twice: no need to look for an old one
-        if (mode == MLT_ENV_ALL ? !is_one_of(replaced, sizeof replaced / sizeof *replaced, *e)
-                                : mode == MLT_ENV_LIST && in_list(list, *e))
+        if (mode == MLT_ENV_ALL
+                ? !is_one_of(replaced, sizeof replaced / sizeof *replaced, *e)
+                : mode == MLT_ENV_LIST && mlt_option_lists(list, ",", *e, strcspn(*e, "=")))
             env->items[env->common++] = *e;
     for (size_t i = 0; i < options->env.count; i++)
         mlt_env_put(env, options->env.items[i]);

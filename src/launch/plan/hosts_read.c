@@ -22,10 +22,8 @@ typedef struct hosts_read_reader {
     const char *word;
 } hosts_read_reader;
 
-static _Noreturn void hosts_read_refuse(const hosts_read_reader *r, const char *format, ...)
-    MLT_PRINTF(2, 3);
-
-static _Noreturn void hosts_read_refuse(const hosts_read_reader *r, const char *format, ...)
+static _Noreturn MLT_PRINTF(2, 3) void hosts_read_refuse(const hosts_read_reader *r,
+                                                         const char *format, ...)
 {
     char where[MLT_HOST_WHERE_BYTES];
     mlt_text why = {0};

@@ -46,28 +46,23 @@ static const other others[] = {
     {"xml xml-file", 0, true, "output is not wrapped in XML; -l and --timestamp tell lines apart"},
 };
 
-static bool options_others_names(const char *list, const char *name)
+bool mlt_option_lists(const char *list, const char *between, const char *word, size_t length)
 {
-    size_t length = strlen(name);
-    for (const char *at = list; *at; at += strspn(at, " ")) {
-        size_t n = strcspn(at, " ");
-        if (n == length && strncmp(at, name, n) == 0)
+    for (const char *at = list; *at; at += strspn(at, between)) {
+        size_t n = strcspn(at, between);
+        if (n == length && strncmp(at, word, n) == 0)
             return true;
         at += n;
     }
     return false;
 }
 
-static const char *bare(const char *option)
-{
-    return option + strspn(option, "-");
-}
-
 bool mlt_option_of_others(mlt_option_reader *r)
 {
+    const char *name = r->option + strspn(r->option, "-");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const other *o = &others[i];
-        if (!options_others_names(o->names, bare(r->option)))
+        if (!mlt_option_lists(o->names, " ", name, strlen(name)))
             continue;
         if (o->refused)
             mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, o->nearest);

@@ -52,6 +52,9 @@ int64_t mlt_option_silence(const char *where, const char *text); // in ms
 char *mlt_option_variable(const char *const *names, const char **found);
 bool mlt_option_is_yes(const char *variable);
 
+// The list has a word of that length, whose words have such characters between them.
+bool mlt_option_lists(const char *list, const char *between, const char *word, size_t length);
+
 // ---- options_others.c: options of other MPIs' mpirun
 
 // An option that is not in the table: true if it is known all the same, and was taken. Ends mpirun

@@ -75,13 +75,6 @@ static uint64_t rounds_done(const mlt_place *p)
     return least;
 }
 
-// What a host still takes in a round.
-static uint32_t room_in(const mlt_place *p, uint32_t host, uint64_t round)
-{
-    uint64_t full = (round + 1) * p->slots[host];
-    return full > p->used[host] ? (uint32_t)(full - p->used[host]) : 0;
-}
-
 // Fills hosts that have room, in their order or in turn; returns what is left of n.
 static uint32_t place_fill(const mlt_place *p, uint32_t *room, bool by_node, uint32_t n)
 {
@@ -104,7 +97,8 @@ void mlt_place_count(const mlt_place *place, bool by_node, uint32_t n)
     uint64_t sum = 0, round = rounds_done(place);
     for (uint32_t h = 0; h < place->hosts; h++) {
         place->counts[h] = 0;
-        room[h] = room_in(place, h, round);
+        uint64_t full = (round + 1) * place->slots[h];
+        room[h] = full > place->used[h] ? (uint32_t)(full - place->used[h]) : 0;
         sum += place->slots[h];
     }
     n = place_fill(place, room, by_node, n); // the round that has begun

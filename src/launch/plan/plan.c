@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "boot/job.h"
 #include "launch/plan/place.h"
@@ -258,13 +259,6 @@ void mlt_placement_make(const mlt_options *options, mlt_placement *plan)
     free(taken);
 }
 
-void mlt_placement_free(mlt_placement *plan)
-{
-    free(plan->procs);
-    free(plan->hosts);
-    mlt_hosts_free(&plan->named);
-}
-
 const mlt_placement_host *mlt_placement_other(const mlt_placement *plan)
 {
     for (uint32_t h = 0; h < plan->host_count; h++)
@@ -273,39 +267,15 @@ const mlt_placement_host *mlt_placement_other(const mlt_placement *plan)
     return NULL;
 }
 
-static uint32_t first_rank_of(const mlt_placement_proc *proc)
-{
-    return proc->first_rank;
-}
-
-static uint32_t first_worker_of(const mlt_placement_proc *proc)
-{
-    return proc->first_worker;
-}
-
-// The last process whose first one is not above `one`.
-static uint32_t plan_find(const mlt_placement *plan, uint32_t (*first)(const mlt_placement_proc *),
-                          uint32_t one)
-{
-    uint32_t low = 0, high = plan->proc_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (first(&plan->procs[middle]) <= one)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 uint32_t mlt_placement_proc_of(const mlt_placement *plan, uint32_t rank)
 {
-    return plan_find(plan, first_rank_of, rank);
+    return MLT_ARRAY_SEARCH(i, plan->proc_count, plan->procs[i].first_rank <= rank) - 1;
 }
 
 uint32_t mlt_placement_ranks_of(const mlt_placement *plan, uint32_t worker, uint32_t *first_rank)
 {
-    const mlt_placement_proc *proc = &plan->procs[plan_find(plan, first_worker_of, worker)];
+    uint32_t above = MLT_ARRAY_SEARCH(i, plan->proc_count, plan->procs[i].first_worker <= worker);
+    const mlt_placement_proc *proc = &plan->procs[above - 1];
     uint32_t i = worker - proc->first_worker, more = proc->ranks % proc->workers;
     *first_rank = proc->first_rank + i * (proc->ranks / proc->workers) + (i < more ? i : more);
     return plan_part(proc->ranks, proc->workers, i);

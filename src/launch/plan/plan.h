@@ -42,9 +42,8 @@ uint32_t mlt_placement_hosts_asked(const mlt_options *options);
 // Adds a process, whose app, host, workers and ranks are given; `on` is its host.
 void mlt_placement_add(mlt_placement *plan, mlt_placement_host *on, mlt_placement_proc proc);
 
-// Ends mpirun if there are too many. The plan lives until mpirun ends, or until it is freed.
+// Ends mpirun if there are too many. The plan lives until mpirun ends.
 void mlt_placement_make(const mlt_options *options, mlt_placement *plan);
-void mlt_placement_free(mlt_placement *plan);
 
 // The first host that is not this one; NULL: the job is local.
 const mlt_placement_host *mlt_placement_other(const mlt_placement *plan);

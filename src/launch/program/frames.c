@@ -10,7 +10,7 @@
 
 enum { MOST_HEADERS = 256, FRAMES_MOST_BYTES = 64 << 20 };
 
-mlt_frames mlt_frames_look(const uint8_t *code, size_t bytes)
+static mlt_frames frames_look(const uint8_t *code, size_t bytes)
 {
     mlt_frames found = {.largest = 0};
     bool dynamic = false, probed = false;
@@ -25,12 +25,6 @@ mlt_frames mlt_frames_look(const uint8_t *code, size_t bytes)
     return found;
 }
 
-static bool frames_is_ours(const Elf64_Ehdr *head)
-{
-    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 &&
-           head->e_machine == MLT_CODE_MACHINE && head->e_phentsize == sizeof(Elf64_Phdr);
-}
-
 static void look_at_segment(const uint8_t *file, size_t size, const Elf64_Phdr *part,
                             mlt_frames *found)
 {
@@ -38,8 +32,8 @@ static void look_at_segment(const uint8_t *file, size_t size, const Elf64_Phdr *
         return;
     size_t bytes = size - part->p_offset;
     bytes = part->p_filesz < bytes ? part->p_filesz : bytes;
-    mlt_frames here = mlt_frames_look(file + part->p_offset,
-                                      bytes < FRAMES_MOST_BYTES ? bytes : FRAMES_MOST_BYTES);
+    mlt_frames here =
+        frames_look(file + part->p_offset, bytes < FRAMES_MOST_BYTES ? bytes : FRAMES_MOST_BYTES);
     found->largest = here.largest > found->largest ? here.largest : found->largest;
     found->dynamic |= here.dynamic;
 }
@@ -57,7 +51,10 @@ mlt_frames mlt_frames_read(int fd)
         return found;
     Elf64_Ehdr head;
     memcpy(&head, file, sizeof head);
-    for (size_t i = 0; frames_is_ours(&head) && i < head.e_phnum && i < MOST_HEADERS; i++) {
+    bool ours = memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+                head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_machine == MLT_CODE_MACHINE &&
+                head.e_phentsize == sizeof(Elf64_Phdr);
+    for (size_t i = 0; ours && i < head.e_phnum && i < MOST_HEADERS; i++) {
         Elf64_Phdr part;
         if (head.e_phoff > size || size - head.e_phoff < (i + 1) * sizeof part)
             break;

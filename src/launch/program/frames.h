@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 typedef struct mlt_frames {
@@ -12,8 +11,6 @@ typedef struct mlt_frames {
     bool dynamic;     // arrays of any size are made (alloca, VLA), and nothing is ever touched
 } mlt_frames;
 
-// Of code for this processor. It is a guess: data among the code may look like an instruction.
-mlt_frames mlt_frames_look(const uint8_t *code, size_t bytes);
-
-// Of an ELF file's code, of which the first 64 MiB count; nothing if it is no program.
+// Of an ELF file's code for this processor, of which the first 64 MiB count; nothing if it is no
+// program. It is a guess: data among the code may look like an instruction.
 mlt_frames mlt_frames_read(int fd);

@@ -39,11 +39,10 @@ mlt_changes *mlt_changes_new(uint32_t hosts, mlt_changes_send *send, void *user)
 
 void mlt_changes_free(mlt_changes *c)
 {
-    mlt_list_node *l;
     if (!c)
         return;
-    while ((l = mlt_list_pop_front(&c->decisions)))
-        free(mlt_container_of(l, open_change, link));
+    MLT_LIST_DRAIN(open_change, o, &c->decisions, link)
+        free(o);
     free(c->knows);
     free(c);
 }
@@ -111,9 +110,9 @@ void mlt_changes_decides(mlt_changes *c, uint32_t host, const mlt_decision *deci
 
 void mlt_changes_kept(mlt_changes *c, uint32_t host, int64_t number)
 {
-    for (mlt_list_node *l = c->decisions.next; l != &c->decisions; l = l->next)
-        if (mlt_container_of(l, open_change, link)->number == number) {
-            take_kept(c, mlt_container_of(l, open_change, link), host);
+    MLT_LIST_EACH(open_change, o, &c->decisions, link)
+        if (o->number == number) {
+            take_kept(c, o, host);
             return;
         }
 }

@@ -49,8 +49,7 @@ static void add_held(mlt_hang *hang, const mlt_ctl_wait *held)
 {
     if (hang->held_count == MOST_HELD)
         return;
-    MLT_ARRAY_WANT(hang->held, hang->held_count + 1, hang->held_room);
-    hang->held[hang->held_count++] = *held;
+    *MLT_ARRAY_ADD(hang->held, hang->held_count, hang->held_room) = *held;
 }
 
 void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
@@ -93,8 +92,7 @@ void mlt_hang_add_jobs(mlt_hang *hang, const mlt_ctl_job *jobs, size_t count)
         if (job.first_rank < hang->ranks || mlt_hang_job_of(hang, (int32_t)job.first_rank))
             continue;
         mlt_text_close(job.name, sizeof job.name);
-        MLT_ARRAY_WANT(hang->jobs, hang->job_count + 1, hang->job_room);
-        hang->jobs[hang->job_count++] = job;
+        *MLT_ARRAY_ADD(hang->jobs, hang->job_count, hang->job_room) = job;
     }
 }
 

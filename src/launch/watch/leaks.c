@@ -61,8 +61,7 @@ static void leaks_add(mlt_leaks *leaks, const mlt_ctl_leak *record)
     }
     if (leaks->count == MOST_KEPT)
         return; // more than anybody reads
-    MLT_ARRAY_WANT(leaks->all, leaks->count + 1, leaks->room);
-    leaks->all[leaks->count++] = own;
+    *MLT_ARRAY_ADD(leaks->all, leaks->count, leaks->room) = own;
 }
 
 void mlt_leaks_add(mlt_leaks *leaks, const mlt_ctl_leak *records, size_t count)

@@ -152,17 +152,12 @@ void mlt_watch_report_now(mlt_watch *w)
                 w->conf.plan->proc_count);
 }
 
-// The more hosts answer, the less often they are asked: an idle job costs nearly nothing.
-static uint64_t look_pause(const mlt_watch *w)
-{
-    uint64_t pause = mlt_watch_look_every_ns * (1 + w->conf.plan->host_count / HOSTS_A_LOOK);
-    return pause < look_rarely_ns ? pause : look_rarely_ns;
-}
-
 // Both are asked of all hosts: the second look begins when the first has ended everywhere.
 void mlt_watch_begin_look(mlt_watch *w, uint64_t now)
 {
-    w->look_at = now + look_pause(w);
+    // The more hosts answer, the less often they are asked: an idle job costs nearly nothing.
+    uint64_t pause = mlt_watch_look_every_ns * (1 + w->conf.plan->host_count / HOSTS_A_LOOK);
+    w->look_at = now + (pause < look_rarely_ns ? pause : look_rarely_ns);
     if (w->purpose != MLT_WATCH_FOR_NOBODY || w->open_looks > 0)
         return;
     w->sum = (mlt_job_observation){.quiet = true};

@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "boot/job.h"
 #include "coll/choice.h"
 #include "coll/intercept.h"
 #include "coll/ledger.h"

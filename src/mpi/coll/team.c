@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "boot/job.h"
 #include "coll/where.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/table.h"
-#include "boot/job.h"
 #include "mpi/comm/context.h"
 #include "mpi/self.h"
 #include "wire/wire.h"

@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/table.h"
-#include "boot/job.h"
 #include "mpi/comm/comm.h"
 #include "mpi/self.h"
 #include "os/os.h"

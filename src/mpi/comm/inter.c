@@ -16,7 +16,6 @@
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
-#include "wire/wire.h"
 
 typedef struct inter_participant {
     mlt_participant participant;

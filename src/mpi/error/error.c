@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/log.h"
 #include "boot/ctl.h"
 #include "host/entry.h"
 #include "host/fork.h"

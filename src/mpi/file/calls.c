@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls that read and write. They differ in how the place is found and in how they are driven;
 // spec/mpi_forms.tsv says which function is which.
-#include <string.h>
 
 #include "mpi/file/file.h"
 #include "mpi/p2p/status.h"

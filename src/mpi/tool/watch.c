@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the doings of a watched worker's ranks become counts and events.
-#include <ctype.h>
 #include <pthread.h>
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A scene as SVG: frames, links, boxes, legend, in this order, so that nothing hides a name.
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/draw/flow.h"

@@ -2,7 +2,6 @@
 // Tasks on workers: a band for each worker, the lines between tasks, and the edges of reductions'
 // schedules with their rounds.
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
 #include "tools/draw/flow.h"

@@ -6,7 +6,6 @@
 // of the receiver's.
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -2,7 +2,6 @@
 // `millet flow place`: which instance would run where, and how reductions would go, as text.
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
 #include "tools/commands.h"

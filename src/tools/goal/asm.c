@@ -2,7 +2,6 @@
 // `millet goal asm`: a program as a binary file, Millet's image of all ranks' schedules or
 // LogGOPSim's.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

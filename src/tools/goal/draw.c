@@ -2,7 +2,6 @@
 // `millet goal draw`: which ranks, which of the two drawings, where to.
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/numbers.h"

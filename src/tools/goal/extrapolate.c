@@ -3,7 +3,6 @@
 // is written rank by rank as it is made.
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/numbers.h"

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/goal/machine.h"
 
-#include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "tools/progress.h"
 
 enum { WHERE_BYTES = 512 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The JSON array format of Chrome's trace viewer. Messages become arrows.
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/text.h"
 #include "tools/trace/streams.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/numbers.h"
 #include "base/text.h"
 #include "tools/commands.h"
 #include "tools/goal/machine.h"

@@ -272,11 +272,6 @@ static bool say_control(tcp_worker *me, ofi_switchover *s)
     return true;
 }
 
-static bool has_control(const ofi_switchover *s)
-{
-    return s->owes || s->fetched != s->fetched_told;
-}
-
 // False: something is left to do.
 bool mlt_switchover_serve(tcp_worker *me, ofi_switchover *s)
 {
@@ -288,7 +283,7 @@ bool mlt_switchover_serve(tcp_worker *me, ofi_switchover *s)
         s->greeted = send_short(s, PACKET_HELLO, NULL, 0);
     if (!s->greeted)
         return s->refused;
-    if (has_control(s) && !say_control(me, s))
+    if ((s->owes || s->fetched != s->fetched_told) && !say_control(me, s))
         return ofi_is_lost(s);
     return !s->fetches || (s->fetches->begun && !s->fetches->done);
 }

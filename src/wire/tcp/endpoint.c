@@ -153,7 +153,7 @@ static tcp_pair *new_pair(tcp_endpoint *endpoint, uint32_t proc, uint32_t worker
     return pair;
 }
 
-mlt_worlds *mlt_tcp_worlds(tcp_endpoint *endpoint)
+static mlt_worlds *worlds_of(tcp_endpoint *endpoint)
 {
     return mlt_worlds_of(endpoint->job, endpoint->ctl);
 }
@@ -165,7 +165,7 @@ static tcp_pair *pair_abroad(tcp_endpoint *endpoint, uint32_t proc)
     tcp_pair *pair = endpoint->abroad;
     while (pair && pair->proc != proc)
         pair = pair->next;
-    if (!pair && mlt_worlds_proc(mlt_tcp_worlds(endpoint), proc, &place)) {
+    if (!pair && mlt_worlds_proc(worlds_of(endpoint), proc, &place)) {
         pair = new_pair(endpoint, proc, place.workers, place.first_worker);
         pair->world = place.world;
         pair->next = endpoint->abroad;
@@ -323,7 +323,7 @@ static tcp_link *new_link(tcp_endpoint *endpoint, tcp_pair *pair, mlt_cipher *ci
 static tcp_pair *pair_for(tcp_endpoint *endpoint, const mlt_ctl_link *about)
 {
     if (about->bond) {
-        uint32_t proc = mlt_bond_proc(mlt_tcp_worlds(endpoint), about->bond, about->proc);
+        uint32_t proc = mlt_bond_proc(worlds_of(endpoint), about->bond, about->proc);
         return proc != UINT32_MAX ? mlt_tcp_pair(endpoint, proc) : NULL;
     }
     bool sound = about->proc < endpoint->job->procs &&

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "os/fd.h"
 #include "os/tcp.h"
@@ -379,11 +378,6 @@ static bool take_switchover(tcp_worker *me, tcp_link *link, const mlt_wire_frame
     return !fault;
 }
 
-static bool is_about_switchover(const mlt_wire_frame *frame)
-{
-    return frame->kind >= MLT_WIRE_FRAME_OFFER;
-}
-
 // One frame of what was read, if it is there as a whole. False: not yet, or the link was shut.
 static bool take_frame(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, bool *enough)
 {
@@ -409,7 +403,7 @@ static bool take_frame(tcp_worker *me, tcp_link *link, const mlt_wire_taker *tak
     uint64_t needs = stored_bytes(frame);
     if (there < needs)
         return false;
-    if (MLT_UNLIKELY(is_about_switchover(frame))) {
+    if (MLT_UNLIKELY(frame->kind >= MLT_WIRE_FRAME_OFFER)) { // about a switchover
         if (!take_switchover(me, link, frame))
             return false;
         link->at += (uint32_t)needs;

@@ -32,7 +32,8 @@ bool mlt_tcp_is_sealed(tcp_pair *pair)
     return link && link->cipher && atomic_load_explicit(&pair->sealed, memory_order_relaxed);
 }
 
-bool mlt_tcp_pending(tcp_pair *pair)
+// Something is to be written.
+static bool is_pending(tcp_pair *pair)
 {
     if (mlt_tcp_is_sealed(pair))
         return true;
@@ -190,7 +191,7 @@ bool mlt_tcp_carry(tcp_pair *pair)
         again = false;
         if (pair->endpoint->workers > 1) {
             atomic_thread_fence(memory_order_seq_cst);
-            again = can_go_on(pair) && mlt_tcp_pending(pair);
+            again = can_go_on(pair) && is_pending(pair);
         }
     } while (again);
     return any;

@@ -116,11 +116,10 @@ static inline tcp_worker *tcp_of(const mlt_wire *wire)
 tcp_endpoint *mlt_tcp_enter(mlt_job *job, uint32_t proc, int ctl); // NULL: no memory
 void mlt_tcp_leave(tcp_endpoint *endpoint);
 tcp_pair *mlt_tcp_pair(tcp_endpoint *endpoint, uint32_t proc); // made when it is first asked for
-mlt_worlds *mlt_tcp_worlds(tcp_endpoint *endpoint);
-tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker); // the same
-void mlt_tcp_free_pair(tcp_pair *pair);                  // and its links
-bool mlt_tcp_take_links(tcp_worker *me);                 // those that have come
-void mlt_tcp_heat(tcp_worker *me, uint32_t number);      // that link is looked at from now on
+tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker);       // the same
+void mlt_tcp_free_pair(tcp_pair *pair);                        // and its links
+bool mlt_tcp_take_links(tcp_worker *me);                       // those that have come
+void mlt_tcp_heat(tcp_worker *me, uint32_t number);            // that link is looked at from now on
 void mlt_tcp_want(tcp_pair *pair);
 
 // retire.c: what ended processes of other jobs leave. With the endpoint's lock.
@@ -128,7 +127,6 @@ void mlt_tcp_tidy(tcp_worker *me);
 extern tcp_link mlt_tcp_vacant; // of an entry or number that has no link: shut, and of no pair
 
 // out.c
-bool mlt_tcp_pending(tcp_pair *pair);   // something is to be written
 bool mlt_tcp_is_sealed(tcp_pair *pair); // something was taken from a lane, and not written yet
 bool mlt_tcp_is_full(int error);        // that errno says: later
 ssize_t mlt_tcp_send(tcp_link *link, const struct iovec *pieces, uint32_t count);
