@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/win/win.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "boot/ctl.h"
 #include "mpi/coll/coll.h"
 #include "mpi/error/errhandler.h"
@@ -33,10 +33,7 @@ mlt_win_notes *mlt_win_notes_of(mlt_win *win)
 int mlt_win_raise(mlt_rank *me, mlt_win *win, int class, const char *format, ...)
 {
     char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     int code = mlt_mpi_code(me, me->fn, class, "%s", text);
     return mlt_errhandler_call(me, mlt_win_errhandler(win), win, code);
 }
