@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The beginning and the end of MPI in a rank.
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "host/entry.h"
 #include "host/libc/getopt.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"
 #include "mpi/dyn/parent.h"
-#include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/goal/goal.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "boot/ctl.h"
-#include "fiber/fiber.h"
 #include "host/entry.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"

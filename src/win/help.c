@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "os/jitter.h"
 #include "os/os.h"
-#include "type/reduce.h"
 #include "win/across.h"
 #include "win/packet.h"
 #include "win/range.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "win/lock.h"
 #include "win/packet.h"
@@ -243,14 +242,6 @@ static bool in_reach(const mlt_win_part *part, int32_t rank)
     return part->peers[mlt_win_place_of(part, rank)].reach != MLT_WIN_FAR;
 }
 
-static void lock_by_packets(mlt_win_side *side, int32_t target, mlt_win_class class,
-                            const char *call)
-{
-    int32_t word = lock_word(side, target, class);
-    ask(side, target, word, call);
-    mlt_win_find_held(side, target)->one = word & MLT_WIN_WORD_ONE;
-}
-
 static void lock_in_reach(mlt_win_side *side, int32_t target, mlt_win_class class, const char *call)
 {
     mlt_win_part *part = side->part;
@@ -269,10 +260,13 @@ void mlt_win_lock_rank(mlt_win_side *side, int32_t target, mlt_win_class class, 
                        const char *call)
 {
     add_held(side, target, class, real);
-    if (real && (!in_reach(side->part, target) || side->busy->node_waits))
-        lock_by_packets(side, target, class, call);
-    else if (real)
+    if (real && (!in_reach(side->part, target) || side->busy->node_waits)) {
+        int32_t word = lock_word(side, target, class);
+        ask(side, target, word, call);
+        mlt_win_find_held(side, target)->one = word & MLT_WIN_WORD_ONE;
+    } else if (real) {
         lock_in_reach(side, target, class, call);
+    }
     mlt_win_find_held(side, target)->taken = true;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "boot/job.h"
 #include "coll/alg/reduce_to.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/op.h"

@@ -10,7 +10,6 @@
 // of both groups that share it make a new one, as with MPI_Comm_split.
 #include <string.h>
 
-#include "boot/ctl.h"
 #include "mpi/comm/new.h"
 #include "mpi/comm/pset.h"
 #include "mpi/error/error.h"

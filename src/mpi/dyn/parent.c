@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/dyn/parent.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/own.h"

@@ -21,7 +21,6 @@
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi/info/info.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 #include "os/fd.h"
 #include "os/os.h"

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Handles of files, and how their errors are raised.
 #include <errno.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 #include "host/own.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/file/file.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 
 static mlt_registry files = MLT_REGISTRY_INIT(mlt_file);

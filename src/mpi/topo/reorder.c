@@ -47,14 +47,10 @@ static int32_t run_end(const mlt_topo_where *where, int32_t from)
             other = same + step;
         }
     }
-    while (other - same > 1) {
-        int64_t middle = same + (other - same) / 2;
-        if (where->worker(where->of, (int32_t)middle) == worker)
-            same = middle;
-        else
-            other = middle;
-    }
-    return (int32_t)other;
+    int64_t next = same + 1;
+    return (int32_t)(next +
+                     MLT_ARRAY_SEARCH(i, other - next,
+                                      where->worker(where->of, (int32_t)(next + i)) == worker));
 }
 
 static void add_end(mlt_topo_layout *layout, const mlt_topo_where *where, uint32_t worker,

@@ -178,11 +178,6 @@ const void *mlt_win_attribute(const mlt_win *win, int keyval, int *flag)
 
 // ---- group and memory
 
-static bool is_in_reach(mlt_win_part *part, int32_t rank)
-{
-    return mlt_win_peer_of(part, rank)->direct;
-}
-
 // The first rank with memory, in reach or not; the calling one if there is none. What a rank of
 // another host has is not known here, so it counts as one with memory.
 static int32_t first_with_memory(const mlt_win *win)
@@ -209,7 +204,7 @@ int mlt_mpi_Win_shared_query(mlt_rank *me, mlt_win *win, int rank, MPI_Aint *siz
                              rank, part->ranks - 1, mlt_win_called(win));
     if (rank == MPI_PROC_NULL)
         rank = first_with_memory(win);
-    bool near = is_in_reach(part, rank);
+    bool near = mlt_win_peer_of(part, rank)->direct;
     const mlt_win_descriptor *descriptor = near ? mlt_win_descriptor_of(part, rank) : NULL;
     *size = near ? (MPI_Aint)descriptor->size : 0;
     *disp_unit = near ? (MPI_Aint)descriptor->unit : 1;
