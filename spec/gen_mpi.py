@@ -1132,14 +1132,30 @@ def goal_surface_c(functions):
 
 # ---- errors
 
+# The class of an error of an argument of that type, which may be its null handle.
+NULL_CLASSES = {"MPI_Comm": ["COMM"], "MPI_Datatype": ["TYPE"], "MPI_Request": ["REQUEST"], "MPI_Message": ["REQUEST"], "MPI_Op": ["OP"],
+                "MPI_Group": ["GROUP"], "MPI_Info": ["INFO"], "MPI_Session": ["SESSION"], "MPI_Win": ["WIN"], "MPI_File": ["FILE"],
+                "MPI_Errhandler": ["ERRHANDLER", "ARG"]}
+
+
+def constant_names_c(constants):
+    nulls = "".join(f"    if (class == MPI_ERR_{class_} && value == (uintptr_t){name})\n        return \"{name}\";\n"
+                    for name, type_, _, _ in constants if name.endswith("_NULL") for class_ in NULL_CLASSES.get(type_, []))
+    keys = "".join(f'    case {name}:\n        return "{name}";\n' for name, _, _, section in constants
+                   if section.startswith("Attributes of") and name != "MPI_KEYVAL_INVALID")
+    return (f"\nconst char *mlt_handle_null_name(int class, uintptr_t value)\n{{\n{nulls}    return 0;\n}}\n"
+            f"\nconst char *mlt_attr_key_text(int keyval)\n{{\n    switch (keyval) {{\n{keys}    default:\n        return 0;\n    }}\n}}\n")
+
+
 def error_text_c(texts, constants):
     wanted = [name for name, _, _, section in constants if section == "Error classes"]
     missing = set(wanted) - {name for name, _ in texts}
     if missing:
         sys.exit(f"gen_mpi.py: error_texts.tsv lacks {sorted(missing)}")
     cases = "".join(f'    case {name}:\n        return "{name}: {text}";\n' for name, text in texts)
-    return (f'{NOTE}#include "mpi/error/text.h"\n\n#include <mpi.h>\n\nconst char *mlt_error_text(int class)\n{{\n'
-            f'    switch (class) {{\n{cases}    default:\n        return "no error class";\n    }}\n}}\n')
+    return (f'{NOTE}#include "mpi/error/text.h"\n\n#include <mpi.h>\n\n#include "mpi/error/error.h"\n\nconst char *mlt_error_text(int class)\n{{\n'
+            f'    switch (class) {{\n{cases}    default:\n        return "no error class";\n    }}\n}}\n'
+            + constant_names_c(constants))
 
 
 def refusals(folder):

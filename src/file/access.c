@@ -72,9 +72,7 @@ uint64_t mlt_file_data_before(int64_t begin, const mlt_type *view, int64_t place
 
 bool mlt_file_in_order(const mlt_type *view, bool overlap, bool once)
 {
-    if (view->contiguous)
-        return true;
-    if (view->size == 0)
+    if (view->contiguous || view->size == 0)
         return true;
     if (view->true_lb < 0 || (view->extent <= 0 && !once))
         return false;

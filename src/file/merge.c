@@ -288,10 +288,8 @@ int64_t mlt_file_queue_next(const mlt_file_queue *q)
 
 void mlt_file_queue_begin(mlt_file_queue *q, int64_t limit)
 {
-    while (q->begun < q->count && mlt_file_next(q->all[q->begun]) < limit) {
-        mlt_file_access *a = q->all[q->begun++];
-        q->active[q->active_count++] = a;
-    }
+    while (q->begun < q->count && mlt_file_next(q->all[q->begun]) < limit)
+        q->active[q->active_count++] = q->all[q->begun++];
 }
 
 void mlt_file_queue_forget(mlt_file_queue *q)

@@ -48,10 +48,9 @@ static void *work(void *unused)
     (void)unused;
     pthread_mutex_lock(&pool.lock);
     for (;;) {
-        mlt_list_node *l = mlt_list_pop_front(&pool.jobs);
-        if (l) {
+        mlt_file_task *job = MLT_LIST_POP(&pool.jobs, mlt_file_task, node);
+        if (job) {
             pthread_mutex_unlock(&pool.lock);
-            mlt_file_task *job = mlt_container_of(l, mlt_file_task, node);
             mlt_file_aio *line = job->line;
             job->run(job);
             finish(line, job);

@@ -65,14 +65,10 @@ bool mlt_file_uring_give(mlt_file_uring *u, mlt_file_read *read)
 // be told of a result, so all of them come back.
 static void begin_waiting(mlt_file_uring *u)
 {
-    while (u->open < MOST) {
-        mlt_list_node *l = mlt_list_pop_front(&u->waiting);
-        if (!l)
-            return;
-        mlt_file_read *read = mlt_container_of(l, mlt_file_read, node);
+    mlt_file_read *read;
+    while (u->open < MOST && (read = MLT_LIST_POP(&u->waiting, mlt_file_read, node)))
         if (!begin(u, read))
             mlt_list_push_back(&u->back, &read->node);
-    }
 }
 
 // Reasons that lie with this way to read, not with the file. EINVAL: the kernel does not know it.
@@ -106,10 +102,8 @@ mlt_file_read *mlt_file_uring_take(mlt_file_uring *u)
         if (over)
             return read;
     }
-    mlt_list_node *l = mlt_list_pop_front(&u->back);
-    if (!l)
-        return NULL;
-    mlt_file_read *read = mlt_container_of(l, mlt_file_read, node);
-    read->undone = true;
+    mlt_file_read *read = MLT_LIST_POP(&u->back, mlt_file_read, node);
+    if (read)
+        read->undone = true;
     return read;
 }

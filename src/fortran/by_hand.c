@@ -188,12 +188,6 @@ void F(comm_spawn_)(const char *command, const char *argv, const MPI_Fint *maxpr
 }
 ALIAS(comm_spawn);
 
-// The arguments of the command `i` of `count`: an element of each column.
-static char **words_of(const char *argvs, size_t length, int i, int count)
-{
-    return words_at(argvs + (size_t)i * length, length, (size_t)count * length);
-}
-
 void F(comm_spawn_multiple_)(const MPI_Fint *count, const char *array_of_commands,
                              const char *array_of_argv, const MPI_Fint *array_of_maxprocs,
                              const MPI_Fint *array_of_info, const MPI_Fint *root,
@@ -213,8 +207,9 @@ void F(comm_spawn_multiple_)(const MPI_Fint *count, const char *array_of_command
         char *path =
             mlt_f_text_trimmed(text, array_of_commands + (size_t)i * commands_len, commands_len);
         paths[i] = path == text ? strdup(path) : path;
-        if (argvs)
-            words[i] = words_of(array_of_argv, argv_len, i, n);
+        if (argvs) // an element of each column
+            words[i] =
+                words_at(array_of_argv + (size_t)i * argv_len, argv_len, (size_t)n * argv_len);
     }
     int code = C(Comm_spawn_multiple)(*count, paths, argvs ? words : MPI_ARGVS_NULL,
                                       array_of_maxprocs, (const MPI_Info *)infos, *root, its_comm,

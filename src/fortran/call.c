@@ -83,7 +83,7 @@ int mlt_f_peers(MPI_Comm comm, mlt_f_peers_kind kind, mlt_f_peers_side side)
 
 // ---- strings
 
-static char *copy_of(char *few, const char *text, size_t length)
+char *mlt_f_text(char *few, const char *text, size_t length)
 {
     while (length > 0 && text[length - 1] == ' ')
         length--;
@@ -93,18 +93,13 @@ static char *copy_of(char *few, const char *text, size_t length)
     return copy;
 }
 
-char *mlt_f_text(char *few, const char *text, size_t length)
-{
-    return copy_of(few, text, length);
-}
-
 char *mlt_f_text_trimmed(char *few, const char *text, size_t length)
 {
     while (length > 0 && *text == ' ') {
         text++;
         length--;
     }
-    return copy_of(few, text, length);
+    return mlt_f_text(few, text, length);
 }
 
 void mlt_f_text_end(char *few, char *text)

@@ -111,17 +111,7 @@ static inline MPI_Fint mlt_f_number(const void *handle)
     {                                                                                              \
         return (type)mlt_f_handle(number);                                                         \
     }
-MLT_F_KIND(MPI_Comm, comm)
-MLT_F_KIND(MPI_Datatype, datatype)
-MLT_F_KIND(MPI_Errhandler, errhandler)
-MLT_F_KIND(MPI_File, file)
-MLT_F_KIND(MPI_Group, group)
-MLT_F_KIND(MPI_Info, info)
-MLT_F_KIND(MPI_Message, message)
-MLT_F_KIND(MPI_Op, op)
-MLT_F_KIND(MPI_Request, request)
-MLT_F_KIND(MPI_Session, session)
-MLT_F_KIND(MPI_Win, win)
+MLT_F_KINDS(MLT_F_KIND)
 #undef MLT_F_KIND
 
 // The handles of n numbers (NULL: nulls): in `few`, if there is room, or allocated.

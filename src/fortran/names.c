@@ -56,7 +56,7 @@ CONVERSION(mpi_conversion_fn_null_c_)
 #pragma GCC visibility push(default)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" // only Fortran calls them
 
-#define COMPARE(kind)                                                                              \
+#define COMPARE(type, kind)                                                                        \
     int mlt_f_##kind##_eq_(const MPI_Fint *a, const MPI_Fint *b)                                   \
     {                                                                                              \
         return *a == *b;                                                                           \
@@ -65,17 +65,7 @@ CONVERSION(mpi_conversion_fn_null_c_)
     {                                                                                              \
         return *a != *b;                                                                           \
     }
-COMPARE(comm)
-COMPARE(datatype)
-COMPARE(errhandler)
-COMPARE(file)
-COMPARE(group)
-COMPARE(info)
-COMPARE(message)
-COMPARE(op)
-COMPARE(request)
-COMPARE(session)
-COMPARE(win)
+MLT_F_KINDS(COMPARE)
 
 void mlt_f_sizeof_(const mlt_f_section *x, MPI_Fint *size, MPI_Fint *ierror)
 {

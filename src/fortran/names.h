@@ -8,6 +8,20 @@
 
 #include <mpi.h>
 
+// X(type, name) for each kind of handles that is a number in Fortran.
+#define MLT_F_KINDS(X)                                                                             \
+    X(MPI_Comm, comm)                                                                              \
+    X(MPI_Datatype, datatype)                                                                      \
+    X(MPI_Errhandler, errhandler)                                                                  \
+    X(MPI_File, file)                                                                              \
+    X(MPI_Group, group)                                                                            \
+    X(MPI_Info, info)                                                                              \
+    X(MPI_Message, message)                                                                        \
+    X(MPI_Op, op)                                                                                  \
+    X(MPI_Request, request)                                                                        \
+    X(MPI_Session, session)                                                                        \
+    X(MPI_Win, win)
+
 #pragma GCC visibility push(default)
 
 extern int mlt_f_bottom_, mlt_f_in_place_, mlt_f_buffer_automatic_;

@@ -4,7 +4,6 @@
 // sequence of the section's elements: datatypes are laid over it as if there were no gaps.
 #include "fortran/section.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "boot/shmem.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 #include "os/os.h"
 

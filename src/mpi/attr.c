@@ -21,6 +21,7 @@
 #include "boot/job.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
+#include "mpi/error/text.h"
 #include "mpi/fortran.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
@@ -155,24 +156,6 @@ bool mlt_attr_key_lives(int keyval)
 static const char *const kind_names[] = {
     [MLT_ATTR_COMM] = "communicators", [MLT_ATTR_TYPE] = "datatypes", [MLT_ATTR_WIN] = "windows"};
 
-static const struct {
-    int keyval;
-    const char *name;
-} predefined_keys[] = {
-    {MPI_TAG_UB, "MPI_TAG_UB"},
-    {MPI_IO, "MPI_IO"},
-    {MPI_HOST, "MPI_HOST"},
-    {MPI_WTIME_IS_GLOBAL, "MPI_WTIME_IS_GLOBAL"},
-    {MPI_APPNUM, "MPI_APPNUM"},
-    {MPI_LASTUSEDCODE, "MPI_LASTUSEDCODE"},
-    {MPI_UNIVERSE_SIZE, "MPI_UNIVERSE_SIZE"},
-    {MPI_WIN_BASE, "MPI_WIN_BASE"},
-    {MPI_WIN_DISP_UNIT, "MPI_WIN_DISP_UNIT"},
-    {MPI_WIN_SIZE, "MPI_WIN_SIZE"},
-    {MPI_WIN_CREATE_FLAVOR, "MPI_WIN_CREATE_FLAVOR"},
-    {MPI_WIN_MODEL, "MPI_WIN_MODEL"},
-};
-
 // Raises MPI_ERR_KEYVAL for a number that is no key, or not one of this kind.
 static MLT_COLD int bad_key_code(mlt_rank *me, mlt_attr_kind kind, int keyval)
 {
@@ -185,12 +168,12 @@ static MLT_COLD int bad_key_code(mlt_rank *me, mlt_attr_kind kind, int keyval)
         return mlt_mpi_code(me, me->fn, MPI_ERR_KEYVAL,
                             "attribute key %#x is for %s, but should be one for %s", keyval, other,
                             kind_names[kind]);
-    for (size_t i = 0; i < sizeof predefined_keys / sizeof *predefined_keys; i++)
-        if (predefined_keys[i].keyval == keyval)
-            return mlt_mpi_code(me, me->fn, MPI_ERR_KEYVAL,
-                                "the attribute key is %s, which is predefined, but should be one "
-                                "that the program has made for %s",
-                                predefined_keys[i].name, kind_names[kind]);
+    const char *predefined = mlt_attr_key_text(keyval);
+    if (predefined)
+        return mlt_mpi_code(me, me->fn, MPI_ERR_KEYVAL,
+                            "the attribute key is %s, which is predefined, but should be one "
+                            "that the program has made for %s",
+                            predefined, kind_names[kind]);
     if (keyval == MPI_KEYVAL_INVALID)
         return mlt_mpi_code(me, me->fn, MPI_ERR_KEYVAL,
                             "the attribute key is MPI_KEYVAL_INVALID, but should be one for %s",

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "boot/ctl.h"
 #include "p2p/p2p.h"
 #include "type/type.h"
 

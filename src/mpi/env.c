@@ -5,7 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mpi/self.h"
 #include "mpi/trace.h"
 #include "mpi_bodies.h"
 #include "os/os.h"

@@ -7,7 +7,6 @@
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"
 #include "mpi/dyn/parent.h"
-#include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/goal/goal.h"
@@ -129,12 +128,9 @@ static int delete_attributes(mlt_rank *me, mlt_comm *comm)
 static void close_comms(mlt_rank *me)
 {
     mlt_mpi *mpi = mlt_mpi_of(me);
-    for (mlt_list_node *l = mpi->comms.next, *next; l != &mpi->comms; l = next) {
-        mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
-        next = l->next;
-        if (comm->magic == 0)
-            continue; // freed: the last request under way takes it along
-        if (comm->extra && comm->extra->session)
+    MLT_LIST_EACH_SAFE(mlt_comm, comm, &mpi->comms, link) {
+        if (comm->magic == 0 || // freed: the last request under way takes it along
+            (comm->extra && comm->extra->session))
             continue;
         comm->magic = 0;
         mlt_comm_drop(comm);

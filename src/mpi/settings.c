@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 
 #include "mpi/trace_only.h"
 

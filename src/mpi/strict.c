@@ -127,9 +127,8 @@ static strict_made *strict_note_of(mlt_strict *strict, uintptr_t handle, mlt_str
     while (mlt_table_next(&look))
         if (strict->all[look.word].handle == handle && strict->all[look.word].kind == kind)
             return &strict->all[look.word];
-    MLT_ARRAY_WANT(strict->all, strict->count + 1, strict->room);
     mlt_table_add(&strict->table, hash, strict->count);
-    return &strict->all[strict->count++];
+    return MLT_ARRAY_ADD(strict->all, strict->count, strict->room);
 }
 
 void mlt_strict_made(mlt_rank *me, uint16_t fn, mlt_strict_kind kind, uintptr_t handle,
@@ -269,8 +268,7 @@ static leak *leak_of(mlt_strict *strict, const char *what, const char *call, uin
             return &strict->leaks[i];
     if (strict->leak_count >= MOST_PLACES && strcmp(place, ELSEWHERE) != 0)
         return leak_of(strict, what, "", 0, ELSEWHERE);
-    MLT_ARRAY_WANT(strict->leaks, strict->leak_count + 1, strict->leak_room);
-    leak *l = &strict->leaks[strict->leak_count++];
+    leak *l = MLT_ARRAY_ADD(strict->leaks, strict->leak_count, strict->leak_room);
     *l = (leak){.caller = caller, .last = -1};
     snprintf(l->told.what, sizeof l->told.what, "%s", what);
     snprintf(l->told.call, sizeof l->told.call, "%s", call);
@@ -334,10 +332,10 @@ static sent *find_sent(sents *all, const sent *key, bool make)
     }
     if (!make || all->count == MOST_SENTS)
         return NULL;
-    MLT_ARRAY_WANT(all->all, all->count + 1, all->room);
     mlt_table_add(&all->table, hash, all->count);
-    all->all[all->count] = *key;
-    return &all->all[all->count++];
+    sent *s = MLT_ARRAY_ADD(all->all, all->count, all->room);
+    *s = *key;
+    return s;
 }
 
 void mlt_strict_sent(mlt_rank *me, uint16_t fn, int dest, int tag, const mlt_comm *comm,

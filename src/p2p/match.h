@@ -12,7 +12,6 @@
 // Either way MPI's rule holds: of all that match, the oldest.
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "p2p/p2p.h"

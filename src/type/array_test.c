@@ -6,7 +6,7 @@
 
 #include "base/unit_test.h"
 #include "type/build.h"
-#include "type/layout.h"
+#include "type/layout_test.h"
 #include "type/type.h"
 
 enum { DIMS = 3, SHORT = 0x208, MOST = 4096 };

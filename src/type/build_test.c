@@ -11,7 +11,7 @@
 
 #include "base/unit_test.h"
 #include "type/layout.h"
-#include "type/layout_int.h"
+#include "type/layout_test.h"
 
 static int64_t between(int64_t low, int64_t high)
 {

@@ -7,7 +7,6 @@
 // are numbers here: beyond the last element they may be anything.
 #pragma once
 
-#include "base/log.h"
 #include "type/layout_int.h"
 #include "type/type.h"
 

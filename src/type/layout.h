@@ -21,6 +21,3 @@ typedef struct mlt_layout mlt_layout;
 
 void mlt_layout_hold(const mlt_layout *layout); // NULL is allowed in both
 void mlt_layout_drop(const mlt_layout *layout);
-
-// Bytes of memory that a layout and all it contains take, shared parts included; for tests.
-uint64_t mlt_layout_memory(const mlt_layout *layout);

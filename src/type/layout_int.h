@@ -2,8 +2,6 @@
 // What a layout is made of, for this folder and for the generated table of predefined types.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"

@@ -6,7 +6,6 @@
 // product must have the same bits in both orders.
 #include "type/reduce.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -108,13 +108,6 @@ static uint64_t cost_of(const entry *e)
     return sizeof *e + e->bytes; // as if it had them already
 }
 
-static void drop_shard(mlt_win_cache *cache, shard *s)
-{
-    (void)mlt_table_remove(&cache->by_target, mlt_hash_word((uint32_t)s->target), (uintptr_t)s);
-    mlt_list_remove(&s->node);
-    free(s);
-}
-
 static void drop(mlt_win_cache *cache, entry *e)
 {
     cache->used -= cost_of(e);
@@ -127,9 +120,11 @@ static void drop(mlt_win_cache *cache, entry *e)
 
 static void drop_all_of(mlt_win_cache *cache, shard *s)
 {
-    while (!mlt_list_empty(&s->entries))
-        drop(cache, mlt_container_of(s->entries.next, entry, shard));
-    drop_shard(cache, s);
+    MLT_LIST_DRAIN(entry, e, &s->entries, shard)
+        drop(cache, e);
+    (void)mlt_table_remove(&cache->by_target, mlt_hash_word((uint32_t)s->target), (uintptr_t)s);
+    mlt_list_remove(&s->node);
+    free(s);
 }
 
 void mlt_win_cache_forget(mlt_win_cache *cache, int32_t target)
@@ -155,8 +150,8 @@ bool mlt_win_cache_get(mlt_win_cache *cache, int32_t target, int64_t disp, void 
     }
     if (at_once || cache->used + sizeof(promise) > room)
         return false;
-    MLT_ARRAY_WANT(cache->promises, cache->promise_count + 1, cache->promise_room);
-    cache->promises[cache->promise_count++] = (promise){e->from, to, bytes, target};
+    *MLT_ARRAY_ADD(cache->promises, cache->promise_count, cache->promise_room) =
+        (promise){e->from, to, bytes, target};
     cache->used += sizeof(promise);
     return true;
 }
@@ -218,10 +213,7 @@ void mlt_win_cache_settle(mlt_win_cache *cache, int32_t target, bool keep)
         mlt_win_cache_forget(cache, target);
         return;
     }
-    for (mlt_list_node *l = cache->soon.next, *next; l != &cache->soon; l = next) {
-        next = l->next;
-        entry *e = mlt_container_of(l, entry, soon);
+    MLT_LIST_EACH_SAFE(entry, e, &cache->soon, soon)
         if (target < 0 || e->target == target)
             take_in(e);
-    }
 }

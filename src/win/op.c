@@ -198,8 +198,8 @@ static void send_piece(mlt_win_op *op)
 static void pump(mlt_win_side *side)
 {
     mlt_win_busy *busy = side->busy;
-    while (busy->flying < OP_PIECES && !mlt_list_empty(&busy->ops)) {
-        mlt_win_op *op = mlt_container_of(busy->ops.next, mlt_win_op, node);
+    mlt_win_op *op;
+    while (busy->flying < OP_PIECES && (op = MLT_LIST_FIRST(&busy->ops, mlt_win_op, node))) {
         if (op->left == op->total)
             mlt_list_remove(&op->node);
         else

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "boot/job.h"
 #include "boot/shmem.h"
 #include "os/os.h"
+#include "win/across.h"
 #include "wire/wire.h"
 #include "wire/world.h"
 
@@ -106,10 +108,8 @@ static uint64_t more(uint64_t a, uint64_t b)
 static uint32_t span_of(const mlt_win_part *part)
 {
     int32_t first = part->peers[part->place].first, last = first;
-    for (const mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
-        const mlt_win_join *join = mlt_container_of(l, mlt_win_join, node);
+    MLT_LIST_EACH(const mlt_win_join, join, &part->joins, node)
         last = join->me > last ? join->me : last;
-    }
     return (uint32_t)(last - first) + 1;
 }
 
@@ -117,8 +117,7 @@ static uint32_t span_of(const mlt_win_part *part)
 static bool part_lay_out(const mlt_win_part *part, uint64_t *align, uint64_t *bytes)
 {
     uint64_t asked = *align;
-    for (const mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
-        mlt_win_join *join = mlt_container_of(l, mlt_win_join, node);
+    MLT_LIST_EACH(mlt_win_join, join, &part->joins, node) {
         uint64_t own = more(align_of(join->size), asked);
         *align = more(*align, own);
         join->base = round_up(*bytes, own);
@@ -150,9 +149,7 @@ static void take_descriptors(mlt_win_part *part, mlt_win_descriptor *descriptors
 {
     int32_t first = part->peers[part->place].first;
     uint32_t guard = begins_open(part) ? MLT_WIN_OPEN : MLT_WIN_GUARDED;
-    for (mlt_list_node *l = part->joins.next, *next; l != &part->joins; l = next) {
-        mlt_win_join *join = mlt_container_of(l, mlt_win_join, node);
-        next = l->next;
+    MLT_LIST_DRAIN(mlt_win_join, join, &part->joins, node) { // its memory is a rank's stack
         uint64_t base = join->base;
         if (part->flavor == MLT_WIN_ALLOCATED)
             base += (uintptr_t)part->block;
@@ -164,7 +161,6 @@ static void take_descriptors(mlt_win_part *part, mlt_win_descriptor *descriptors
         join->side->part = part;
         join->side->me = join->me;
         part->sides[join->me - first] = join->side;
-        mlt_list_remove(l); // its memory is a rank's stack
     }
 }
 
@@ -262,13 +258,9 @@ static void find_domains(mlt_win_part *part)
         if (known)
             continue;
         mlt_table_add(&seen, mlt_hash_word(domain), domain);
-        if (part->domains == room) {
-            room = room ? 2 * room : 1;
-            part->leads = mlt_xrealloc(part->leads, room, sizeof *part->leads);
-        }
         if (domain == mlt_win_domain_of(part, part->place))
             part->lead = p;
-        part->leads[part->domains++] = p;
+        *MLT_ARRAY_ADD(part->leads, part->domains, room) = p;
     }
     mlt_table_free(&seen);
 }
@@ -298,9 +290,7 @@ void mlt_win_part_open(mlt_win_part *part, uint32_t id)
 
 static char *map_block(mlt_win_part *part, const mlt_win_peer *peer)
 {
-    mlt_job *job = part->worker->boot->job;
-    const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_location_at(job, peer->worker)->proc);
-    pid_t pid = (pid_t)atomic_load_explicit(&proc->pid, memory_order_relaxed);
+    pid_t pid = mlt_win_process_of(part, peer);
     char *at = mlt_os_map_peer(pid, peer->card.fd, peer->card.offset, peer->card.bytes);
     if (at)
         return at;

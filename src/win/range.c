@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "os/os.h"
 #include "win/lock.h"
@@ -22,15 +23,7 @@ enum { RANGE_RUNS = 16 };
 // The first one that begins after an address.
 static uint32_t first_after(const regions *r, uint64_t at)
 {
-    uint32_t low = 0, high = r ? r->count : 0;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (r->all[middle].at <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return r ? MLT_ARRAY_SEARCH(i, r->count, r->all[i].at <= at) : 0;
 }
 
 // Regions that touch are one to those that use them.

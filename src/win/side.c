@@ -71,26 +71,24 @@ static void wake_kind(mlt_win_side *side, mlt_win_wait_kind kind)
 {
     if (!side->busy)
         return;
-    for (mlt_list_node *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
-        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, node);
+    MLT_LIST_EACH(mlt_win_waiter, w, &side->busy->waits, node)
         if (w->kind == kind)
             wake(w);
-    }
 }
 
-// The first that waits for that.
-static void wake_one(mlt_win_side *side, mlt_win_wait_kind kind, int32_t rank)
+// The first that waits for a lock: of that rank, which has answered, or by its own node.
+static void wake_locker(mlt_win_side *side, bool answered, int32_t rank)
 {
     if (!side->busy)
         return;
-    for (mlt_list_node *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
-        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, node);
-        if (w->kind == kind && w->rank == rank && !w->done) {
+    MLT_LIST_EACH(mlt_win_waiter, w, &side->busy->waits, node)
+        if ((answered ? w->kind == MLT_WIN_WAIT_LOCKED && w->rank == rank
+                      : w->kind == MLT_WIN_WAIT_NODE || w->kind == MLT_WIN_WAIT_ISLAND) &&
+            !w->done) {
             w->done = true;
             wake(w);
             return;
         }
-    }
 }
 
 static void wait_done(mlt_win_waiter *w, const char *call)
@@ -110,11 +108,9 @@ void mlt_win_wake_flushers(mlt_win_side *side)
 {
     if (!side->busy)
         return;
-    for (mlt_list_node *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
-        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, node);
+    MLT_LIST_EACH(mlt_win_waiter, w, &side->busy->waits, node)
         if (w->kind == MLT_WIN_WAIT_PENDING && !has_operations(side, w->rank))
             wake(w);
-    }
 }
 
 void mlt_win_flush_wait(mlt_win_side *side, int32_t target, const char *call)
@@ -144,11 +140,7 @@ mlt_win_held *mlt_win_find_held(const mlt_win_side *side, int32_t target)
 static void add_held(mlt_win_side *side, int32_t target, mlt_win_class class, bool real)
 {
     mlt_win_busy *busy = mlt_win_busy_of(side);
-    if (busy->held_count == busy->held_room) {
-        busy->held_room = busy->held_room ? 2 * busy->held_room : 2;
-        busy->held = mlt_xrealloc(busy->held, busy->held_room, sizeof *busy->held);
-    }
-    busy->held[busy->held_count++] =
+    *MLT_ARRAY_ADD(busy->held, busy->held_count, busy->held_room) =
         (mlt_win_held){.target = target, .class = (uint8_t) class, .real = real};
 }
 
@@ -250,14 +242,6 @@ static bool in_reach(const mlt_win_part *part, int32_t rank)
     return part->peers[mlt_win_place_of(part, rank)].reach != MLT_WIN_FAR;
 }
 
-static void lock_by_packets(mlt_win_side *side, int32_t target, mlt_win_class class,
-                            const char *call)
-{
-    int32_t word = lock_word(side, target, class);
-    ask(side, target, word, call);
-    mlt_win_find_held(side, target)->one = word & MLT_WIN_WORD_ONE;
-}
-
 static void lock_in_reach(mlt_win_side *side, int32_t target, mlt_win_class class, const char *call)
 {
     mlt_win_part *part = side->part;
@@ -276,10 +260,13 @@ void mlt_win_lock_rank(mlt_win_side *side, int32_t target, mlt_win_class class, 
                        const char *call)
 {
     add_held(side, target, class, real);
-    if (real && (!in_reach(side->part, target) || side->busy->node_waits))
-        lock_by_packets(side, target, class, call);
-    else if (real)
+    if (real && (!in_reach(side->part, target) || side->busy->node_waits)) {
+        int32_t word = lock_word(side, target, class);
+        ask(side, target, word, call);
+        mlt_win_find_held(side, target)->one = word & MLT_WIN_WORD_ONE;
+    } else if (real) {
         lock_in_reach(side, target, class, call);
+    }
     mlt_win_find_held(side, target)->taken = true;
 }
 
@@ -317,14 +304,11 @@ void mlt_win_lock_every(mlt_win_side *side, const char *call)
 {
     mlt_win_part *part = side->part;
     for (uint32_t i = 0; i < part->domains; i++) { // in one order, so that nobody waits in a circle
-        int32_t first = part->peers[part->leads[i]].first;
-        mlt_win_want domain;
-        if (part->leads[i] != part->lead) {
-            ask(side, first, MLT_WIN_WORD_ALL, call);
-            continue;
-        }
-        domain = want_domain(part, MLT_WIN_ALL, false);
-        take(side, &domain, -1, MLT_WIN_WAIT_ISLAND, call);
+        mlt_win_want domain = want_domain(part, MLT_WIN_ALL, false);
+        if (part->leads[i] == part->lead)
+            take(side, &domain, -1, MLT_WIN_WAIT_ISLAND, call);
+        else
+            ask(side, part->peers[part->leads[i]].first, MLT_WIN_WORD_ALL, call);
     }
 }
 
@@ -332,13 +316,11 @@ void mlt_win_unlock_every(mlt_win_side *side)
 {
     mlt_win_part *part = side->part;
     for (uint32_t i = 0; i < part->domains; i++) {
-        mlt_win_want domain;
-        if (part->leads[i] != part->lead) {
+        mlt_win_want domain = want_domain(part, MLT_WIN_ALL, false);
+        if (part->leads[i] == part->lead)
+            mlt_win_lock_give(part, &domain);
+        else
             tell_unlock(side, part->peers[part->leads[i]].first, MLT_WIN_WORD_ALL);
-            continue;
-        }
-        domain = want_domain(part, MLT_WIN_ALL, false);
-        mlt_win_lock_give(part, &domain);
     }
     mlt_win_busy_tidy(side);
 }
@@ -381,11 +363,9 @@ static bool claim_goes_on(mlt_win_part *part, claim *c)
 
 static claim *first_claim(mlt_win_part *part, int32_t target)
 {
-    for (mlt_list_node *l = part->claims.next; l != &part->claims; l = l->next) {
-        claim *c = mlt_container_of(l, claim, node);
+    MLT_LIST_EACH(claim, c, &part->claims, node)
         if (c->target == target)
             return c;
-    }
     return NULL;
 }
 
@@ -427,20 +407,6 @@ static void unlock_came(mlt_win_part *part, const mlt_packet *packet)
     mlt_win_tell(part, MLT_WIN_PACKET_FREED, packet->dst, packet->src, 0, NULL, 0);
 }
 
-// The one node of a rank has its lock.
-static void own_node_woken(mlt_win_side *side)
-{
-    for (mlt_list_node *l = side->busy ? side->busy->waits.next : NULL;
-         l && l != &side->busy->waits; l = l->next) {
-        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, node);
-        if ((w->kind == MLT_WIN_WAIT_NODE || w->kind == MLT_WIN_WAIT_ISLAND) && !w->done) {
-            w->done = true;
-            wake(w);
-            return;
-        }
-    }
-}
-
 static void woken_came(mlt_win_part *part, const mlt_packet *packet)
 {
     bool proxy = packet->word;
@@ -449,7 +415,7 @@ static void woken_came(mlt_win_part *part, const mlt_packet *packet)
         return; // nonsense
     descriptor->want[proxy] = 0;
     if (!proxy) {
-        own_node_woken(mlt_win_side_of(part, packet->dst));
+        wake_locker(mlt_win_side_of(part, packet->dst), false, packet->dst);
         return;
     }
     claim *c = first_claim(part, packet->dst);
@@ -472,11 +438,7 @@ void mlt_win_post(mlt_win_side *side, const int32_t *ranks, uint32_t count, bool
 static void post_came(mlt_win_side *side, int32_t from)
 {
     mlt_win_busy *busy = mlt_win_busy_of(side);
-    if (busy->post_count == busy->post_room) {
-        busy->post_room = busy->post_room ? 2 * busy->post_room : 4;
-        busy->posts = mlt_xrealloc(busy->posts, busy->post_room, sizeof *busy->posts);
-    }
-    busy->posts[busy->post_count++] = from;
+    *MLT_ARRAY_ADD(busy->posts, busy->post_count, busy->post_room) = from;
     wake_kind(side, MLT_WIN_WAIT_POSTS);
 }
 
@@ -568,7 +530,7 @@ void mlt_win_sync_came(mlt_win_part *part, const mlt_packet *packet)
         lock_came(part, packet);
         break;
     case MLT_WIN_PACKET_LOCKED:
-        wake_one(side, MLT_WIN_WAIT_LOCKED, packet->src);
+        wake_locker(side, true, packet->src);
         break;
     case MLT_WIN_PACKET_UNLOCK:
         unlock_came(part, packet);

@@ -693,11 +693,10 @@ static bool is_collective(const mlt_msg *msg)
 static const mlt_msg *find_lost(const mlt_worker *w, const mlt_rank **to)
 {
     for (uint32_t i = 0; i < w->count; i++) {
-        const mlt_list_node *all = &w->ranks[i].unexpected.all;
         *to = &w->ranks[i];
-        for (const mlt_list_node *l = all->next; l != all; l = l->next)
-            if (is_collective(mlt_container_of(l, mlt_msg, all)))
-                return mlt_container_of(l, mlt_msg, all);
+        MLT_LIST_EACH(const mlt_msg, msg, &(*to)->unexpected.all, all)
+            if (is_collective(msg))
+                return msg;
     }
     return NULL;
 }

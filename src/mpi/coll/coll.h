@@ -73,6 +73,11 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, const mlt_how *how);
 int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
                    const mlt_how *how);
 
+// MPI_Scan, MPI_Exscan and the other reductions of one block (reduce.c).
+int mlt_coll_one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
+                       MPI_Count count, const mlt_type *type, MPI_Op handle, int root,
+                       mlt_comm *comm, const mlt_how *how);
+
 // The short way for a blocking call on an intracommunicator whose buffers the team can work on as
 // they are. What it is given is not held: the caller sees to it that no other thread frees it.
 // `what` and its op must stay until the call returns only if the rank is alone in its worker.

@@ -167,9 +167,9 @@ static MLT_NOINLINE int one_block_shared(mlt_rank *me, mlt_collective collective
     return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
 }
 
-static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
-                     MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
-                     const mlt_how *how)
+int mlt_coll_one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
+                       MPI_Count count, const mlt_type *type, MPI_Op handle, int root,
+                       mlt_comm *comm, const mlt_how *how)
 {
     draft d;
     return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
@@ -179,7 +179,7 @@ int mlt_mpi_Reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count c
                    const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm,
                    const mlt_how *how)
 {
-    return (me->worker->count > 1 ? one_block_shared : one_block)(
+    return (me->worker->count > 1 ? one_block_shared : mlt_coll_one_block)(
         me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm, how);
 }
 
@@ -202,7 +202,7 @@ MLT_NOINLINE int mlt_mpi_Allreduce(mlt_rank *me, const void *sendbuf, void *recv
                                    MPI_Count count, const mlt_type *datatype, MPI_Op op,
                                    mlt_comm *comm, const mlt_how *how)
 {
-    return (me->worker->count > 1 ? one_block_shared : one_block)(
+    return (me->worker->count > 1 ? one_block_shared : mlt_coll_one_block)(
         me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm, how);
 }
 
@@ -220,18 +220,6 @@ int mlt_blocking_Allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI
         return mlt_coll_quick_small(me, comm, &what, sendbuf, recvbuf);
     }
     return mlt_mpi_Allreduce(me, sendbuf, recvbuf, count, datatype, op, comm, MLT_BLOCKING);
-}
-
-int mlt_mpi_Scan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                 const mlt_type *datatype, MPI_Op op, mlt_comm *comm, const mlt_how *how)
-{
-    return one_block(me, MLT_COLL_SCAN, sendbuf, recvbuf, count, datatype, op, 0, comm, how);
-}
-
-int mlt_mpi_Exscan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                   const mlt_type *datatype, MPI_Op op, mlt_comm *comm, const mlt_how *how)
-{
-    return one_block(me, MLT_COLL_EXSCAN, sendbuf, recvbuf, count, datatype, op, 0, comm, how);
 }
 
 // ---- reduce_scatter

@@ -5,7 +5,6 @@
 // Ranks of a communicator must choose alike. So whoever changes its rules first meets all its
 // ranks: then every call before has begun everywhere, and none after it has. The first rank of a
 // worker that comes out of the meeting changes what all of them share.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

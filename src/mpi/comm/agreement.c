@@ -326,12 +326,10 @@ static void step(mlt_work *work)
 
 static mlt_agreement *agreement_find(const mlt_agreement_place *place)
 {
-    for (mlt_list_node *l = place->list->next; l != place->list; l = l->next) {
-        mlt_agreement *m = mlt_container_of(l, mlt_agreement, link);
+    MLT_LIST_EACH(mlt_agreement, m, place->list, link)
         if (m->place.key == place->key && m->place.context == place->context &&
             m->place.tag == place->tag)
             return m;
-    }
     return NULL;
 }
 

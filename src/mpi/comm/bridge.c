@@ -59,8 +59,7 @@ static void add_rank(mlt_bridge_side *side, uint32_t *room, uint32_t job, uint32
         last->count++;
         return;
     }
-    MLT_ARRAY_WANT(side->runs, side->run_count + (size_t)1, *room);
-    side->runs[side->run_count++] = (mlt_bridge_run){job, rank, 1, 1};
+    *MLT_ARRAY_ADD(side->runs, side->run_count, *room) = (mlt_bridge_run){job, rank, 1, 1};
 }
 
 void mlt_bridge_describe(mlt_bridge_side *side, const mlt_map *group, const mlt_worlds *worlds,

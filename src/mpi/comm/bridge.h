@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "base/text.h"
 #include "mpi/comm/map.h"
 #include "wire/world.h"

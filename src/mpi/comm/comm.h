@@ -21,7 +21,6 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "boot/ctl.h"
 #include "mpi/attr.h"
 #include "mpi/comm/map.h"
 #include "p2p/context.h"

@@ -107,8 +107,7 @@ static void note_abroad(mlt_worker *worker, uint32_t first)
             mlt_fatal(
                 "two communicators over several jobs that were made at the same time have got "
                 "one number; make one after the other");
-    MLT_ARRAY_WANT(c->abroad, c->abroad_count + (size_t)1, c->abroad_room);
-    c->abroad[c->abroad_count++] = first;
+    *MLT_ARRAY_ADD(c->abroad, c->abroad_count, c->abroad_room) = first;
 }
 
 static void forget_abroad(const mlt_context *context)

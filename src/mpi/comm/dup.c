@@ -12,7 +12,6 @@
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
 #include "mpi/p2p/request.h"
-#include "mpi/self.h"
 #include "mpi/topo/topo.h"
 #include "mpi_bodies.h"
 

@@ -6,7 +6,6 @@
 #include "mpi/coll/change.h"
 #include "mpi/comm/shared.h"
 #include "mpi/info/info.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 
 // The names, and what holds if the user says nothing.

@@ -8,11 +8,11 @@
 // strict_finalize it refuses, with a message that says what is left.
 #include "mpi/comm/session.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/pool.h"
+#include "base/text.h"
 #include "mpi/comm/group.h"
 #include "mpi/comm/new.h"
 #include "mpi/comm/shared.h"
@@ -38,10 +38,7 @@ enum { COMM_SESSION_LEVELS = sizeof comm_session_levels / sizeof *comm_session_l
 int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char *format, ...)
 {
     char text[MPI_MAX_ERROR_STRING];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     if (!session)
         return mlt_mpi_raise(me, NULL, me->fn, class, "%s", text);
     int code = mlt_mpi_code(me, me->fn, class, "%s", text);

@@ -16,7 +16,6 @@
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 
 typedef struct choice {

@@ -6,7 +6,6 @@
 // before they accept. A job that cannot start, or ends before it is connected, makes the root's
 // socket readable, which ends the accept everywhere.
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,6 @@
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi/info/info.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 #include "os/fd.h"
 #include "os/os.h"
@@ -110,11 +108,8 @@ static long best_of_soft(const char *value, long most)
 static int wrong(notice *n, int class, const char *format, ...) MLT_PRINTF(3, 4);
 static int wrong(notice *n, int class, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
+    MLT_TEXT_PRINT(n->why, sizeof n->why, format);
     n->class = class;
-    vsnprintf(n->why, sizeof n->why, format, args);
-    va_end(args);
     return class;
 }
 

@@ -11,10 +11,8 @@
 #pragma once
 
 #include <mpi.h>
-#include <stdint.h>
 
 #include "base/status.h"
-#include "mpi/comm/comm.h"
 #include "p2p/p2p.h"
 
 // A handler was given `code` and has made `answer` of it. Returns the code to go on with inside.

@@ -244,32 +244,6 @@ int mlt_mpi_not_ready(uint16_t fn)
     mlt_entry_end_job(rank ? rank->world : MLT_CTL_NO_RANK, MPI_ERR_OTHER, text);
 }
 
-const char *mlt_handle_null_name(int class, uintptr_t value)
-{
-    static const struct {
-        int class;
-        uintptr_t value;
-        const char *name;
-    } nulls[] = {
-        {MPI_ERR_COMM, (uintptr_t)MPI_COMM_NULL, "MPI_COMM_NULL"},
-        {MPI_ERR_TYPE, (uintptr_t)MPI_DATATYPE_NULL, "MPI_DATATYPE_NULL"},
-        {MPI_ERR_REQUEST, (uintptr_t)MPI_REQUEST_NULL, "MPI_REQUEST_NULL"},
-        {MPI_ERR_REQUEST, (uintptr_t)MPI_MESSAGE_NULL, "MPI_MESSAGE_NULL"},
-        {MPI_ERR_OP, (uintptr_t)MPI_OP_NULL, "MPI_OP_NULL"},
-        {MPI_ERR_GROUP, (uintptr_t)MPI_GROUP_NULL, "MPI_GROUP_NULL"},
-        {MPI_ERR_INFO, (uintptr_t)MPI_INFO_NULL, "MPI_INFO_NULL"},
-        {MPI_ERR_SESSION, (uintptr_t)MPI_SESSION_NULL, "MPI_SESSION_NULL"},
-        {MPI_ERR_WIN, (uintptr_t)MPI_WIN_NULL, "MPI_WIN_NULL"},
-        {MPI_ERR_FILE, (uintptr_t)MPI_FILE_NULL, "MPI_FILE_NULL"},
-        {MPI_ERR_ERRHANDLER, (uintptr_t)MPI_ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"},
-        {MPI_ERR_ARG, (uintptr_t)MPI_ERRHANDLER_NULL, "MPI_ERRHANDLER_NULL"},
-    };
-    for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
-        if (nulls[i].class == class && nulls[i].value == value)
-            return nulls[i].name;
-    return NULL;
-}
-
 int mlt_bad_handle(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
                    const char *what, uintptr_t value)
 {

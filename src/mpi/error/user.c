@@ -65,8 +65,7 @@ static int user_add(int kind, int class)
     if (user_lowest == used) {
         if (used == USER_MOST)
             return 0;
-        MLT_ARRAY_WANT(table, (size_t)used + 1, user_room);
-        used++;
+        (void)MLT_ARRAY_ADD(table, used, user_room);
     }
     int code = USER_FIRST + user_lowest;
     table[user_lowest] = (user_entry){.kind = kind, .class = kind == CLASS ? code : class};

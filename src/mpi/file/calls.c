@@ -2,6 +2,7 @@
 // The calls that read and write. They differ in how the place is found and in how they are driven;
 // spec/mpi_forms.tsv says which function is which.
 
+#include "mpi/coll/coll.h"
 #include "mpi/file/file.h"
 #include "mpi/p2p/status.h"
 #include "mpi/self.h"
@@ -124,7 +125,8 @@ static int line_up(mlt_rank *me, mlt_file_call *c, int64_t etypes)
     mlt_file *file = c->file;
     int64_t mine = etypes, upto = 0, base = 0;
     int last = file->comm->size - 1;
-    (void)mlt_mpi_Scan(me, &mine, &upto, 1, CALLS_TYPE_INT64, MPI_SUM, file->comm, MLT_BLOCKING);
+    (void)mlt_coll_one_block(me, MLT_COLL_SCAN, &mine, &upto, 1, CALLS_TYPE_INT64, MPI_SUM, 0,
+                             file->comm, MLT_BLOCKING);
     int code = MPI_SUCCESS;
     if (file->comm->rank == last)
         code = mlt_file_pointer_add(me, file, upto, &base);

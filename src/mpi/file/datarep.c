@@ -9,7 +9,6 @@
 #include "host/own.h"
 #include "mpi/file/file.h"
 #include "mpi/handle.h"
-#include "mpi/self.h"
 #include "mpi/thread.h"
 #include "mpi/type/dtype.h"
 #include "mpi/type/external32.h"

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <mpi.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"

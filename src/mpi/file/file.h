@@ -95,7 +95,6 @@ typedef struct mlt_file {
     MPI_Win window;            // one word, of rank 0: the shared pointer, in etypes
     mlt_info *info;            // hints in use; NULL: none
     uint16_t split;            // function that began a split collective access; 0: none
-    int split_code;            // how it went
     uint64_t split_bytes;
     const void *split_buf;
 } mlt_file;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Handles of files, and how their errors are raised.
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
+#include "base/text.h"
 #include "host/own.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/file/file.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 
 static mlt_registry files = MLT_REGISTRY_INIT(mlt_file);
@@ -76,10 +72,7 @@ int mlt_file_raise_code(mlt_rank *me, mlt_file *file, int code)
 int mlt_file_raise(mlt_rank *me, mlt_file *file, int class, const char *format, ...)
 {
     char text[MPI_MAX_ERROR_STRING];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     return mlt_file_raise_code(me, file, mlt_mpi_code(me, me->fn, class, "%s", text));
 }
 

@@ -7,7 +7,6 @@
 
 #include "mpi/comm/shared.h"
 #include "mpi/file/file.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 
 // Bytes of windows in an exchange.

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "mpi/file/file.h"
-#include "mpi/self.h"
 #include "mpi_bodies.h"
 #include "type/build.h"
 

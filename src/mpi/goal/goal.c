@@ -124,15 +124,8 @@ int mlt_goal_Free(mlt_rank *me, GOAL_Goal *goal)
 // The last named buffer that begins at or before an address; NULL: none does.
 static const mlt_goal_named *named_before(const struct GOAL_Goal_s *g, uintptr_t at)
 {
-    uint32_t low = 0, high = g->named_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (g->named[middle].base <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &g->named[low - 1] : NULL;
+    uint32_t after = MLT_ARRAY_SEARCH(i, g->named_count, g->named[i].base <= at);
+    return after ? &g->named[after - 1] : NULL;
 }
 
 static const char *goal_name_of(const struct GOAL_Goal_s *g, const mlt_goal_named *n)
@@ -216,11 +209,8 @@ static int add_buffer(mlt_rank *me, struct GOAL_Goal_s *g, const char *name, mlt
         return code;
     n.id = mlt_goal_buffer_add(g->program, 0, name, n.size);
     (void)adopt_spans(me, g, &n, true); // which found nothing wrong
-    MLT_ARRAY_WANT(g->named, g->named_count + 1, g->named_room);
-    uint32_t at = g->named_count++;
-    for (; at > 0 && g->named[at - 1].base > n.base; at--)
-        g->named[at] = g->named[at - 1];
-    g->named[at] = n;
+    uint32_t at = MLT_ARRAY_SEARCH(i, g->named_count, g->named[i].base <= n.base);
+    *MLT_ARRAY_INSERT(g->named, g->named_count, g->named_room, at) = n;
     return MPI_SUCCESS;
 }
 
@@ -322,9 +312,8 @@ GOAL_fid mlt_goal_Reg_func(mlt_rank *me, GOAL_Goal g, GOAL_Func *func)
                       UINT16_MAX + 1);
         return -1;
     }
-    MLT_ARRAY_WANT(g->func, g->func_count + 1, g->func_room);
-    g->func[g->func_count] = func;
-    return (GOAL_fid)g->func_count++;
+    *MLT_ARRAY_ADD(g->func, g->func_count, g->func_room) = func;
+    return (GOAL_fid)g->func_count - 1;
 }
 
 // The sizes and places of a predefined function's operands. False: raised.

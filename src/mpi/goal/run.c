@@ -56,10 +56,9 @@ static int run_prepare(mlt_rank *me, struct GOAL_Sched_s *s)
             return code;
         s->bound = true;
     }
-    mlt_list_node *oldest = s->runs->active.next;
-    if (MLT_UNLIKELY(oldest != &s->runs->active) &&
-        s->runs->number - mlt_container_of(oldest, struct GOAL_Sched_s, active)->number >=
-            MLT_RUN_NUMBERS)
+    const struct GOAL_Sched_s *oldest =
+        MLT_LIST_FIRST(&s->runs->active, struct GOAL_Sched_s, active);
+    if (MLT_UNLIKELY(oldest != NULL) && s->runs->number - oldest->number >= MLT_RUN_NUMBERS)
         return run_too_many(me, s);
     return MLT_UNLIKELY(s->offload) ? mlt_goal_offload_begin(me, s) : MPI_SUCCESS;
 }

@@ -9,7 +9,6 @@
 #include "goal_bodies.h"
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
-#include "mpi/handle.h"
 #include "mpi/settings.h"
 
 enum { SCHED_WHY = 1024 };

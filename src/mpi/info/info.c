@@ -65,9 +65,8 @@ static void info_set(mlt_info *info, const char *key, const char *value)
 {
     uint32_t at = info_find(info, key);
     if (at == INFO_NOWHERE) {
-        MLT_ARRAY_WANT(info->entries, (size_t)info->count + 1, info->room);
-        at = info->count++;
-        info->entries[at].key = NULL;
+        at = info->count;
+        MLT_ARRAY_ADD(info->entries, info->count, info->room)->key = NULL;
     }
     info_fill(&info->entries[at], key, value);
 }

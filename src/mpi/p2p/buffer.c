@@ -160,13 +160,11 @@ static void block_done(mlt_req *req)
     mlt_buffer *buffer = block->home;
     uint64_t turn = block->turn;
     block_free(block);
-    for (mlt_list_node *link = buffer->flushes.next, *next; link != &buffer->flushes; link = next) {
-        buffer_flush *f = mlt_container_of(link, buffer_flush, link);
-        next = link->next;
+    MLT_LIST_EACH_SAFE(buffer_flush, f, &buffer->flushes, link) {
         if (turn >= f->before || --f->left > 0)
             continue;
         mlt_req *done = f->req;
-        mlt_list_remove(link);
+        mlt_list_remove(&f->link);
         if (f->on_heap)
             free(f);
         mlt_req_complete(done);

@@ -4,7 +4,6 @@
 #include "mpi/error/error.h"
 #include "mpi/p2p/grequest.h"
 #include "mpi/p2p/request.h"
-#include "mpi/p2p/status.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "boot/ctl.h"
 #include "mpi/comm/comm.h"
 #include "mpi/error/error.h"
 #include "mpi/type/dtype.h"

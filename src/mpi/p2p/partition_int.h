@@ -234,9 +234,8 @@ void mlt_part_far_begin(mlt_partreq *part);
 // partition_match.c
 
 void mlt_part_offer(mlt_partreq *part);
-void mlt_part_await(mlt_partreq *part);      // an offer
-void mlt_part_await_soon(mlt_partreq *part); // the same, from where no operation may start
-void mlt_part_withdraw(mlt_partreq *part);   // either
+void mlt_part_await(mlt_partreq *part);    // an offer
+void mlt_part_withdraw(mlt_partreq *part); // either
 // GONE came: the offer was withdrawn, so the receive waits for the next one.
 void mlt_part_gone(mlt_worker *worker, uint32_t from, const mlt_packet *packet);
 

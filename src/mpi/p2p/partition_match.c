@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How partitioned sends and receives find each other: see partition_int.h.
-#include <stdlib.h>
 
 #include "base/log.h"
 #include "mpi/p2p/partition_int.h"
-#include "mpi/self.h"
 #include "p2p/context.h"
 #include "p2p/worker.h"
 #include "wire/wire.h"
@@ -97,7 +95,8 @@ static void await_again(mlt_work *work)
         mlt_part_await(part);
 }
 
-void mlt_part_await_soon(mlt_partreq *part)
+// The same, from where no operation may start.
+static void await_soon(mlt_partreq *part)
 {
     part->queued = true;
     part->work.run = await_again;
@@ -122,7 +121,7 @@ static void offer_came(mlt_req *setup)
         pair = new_pair(part);
     fill_in_receiver(part, pair);
     if (direct && !pair_link(pair)) {
-        mlt_part_await_soon(part);
+        await_soon(part);
         return;
     }
     // release: pairs with part_pair on another thread of the rank.
@@ -176,5 +175,5 @@ void mlt_part_gone(mlt_worker *w, uint32_t from, const mlt_packet *packet)
     mlt_pair_drop(part->stale);
     part->stale = pair; // another thread may look at it just now
     part->pending = !part->req->done;
-    mlt_part_await_soon(part);
+    await_soon(part);
 }

@@ -236,11 +236,9 @@ static void free_registration(registration *r)
 {
     mlt_tool *tool = r->object.tool;
     mlt_tool_events *e = tool->events;
-    for (mlt_list_node *l = e->waiting.next, *next; l != &e->waiting; l = next) {
-        next = l->next;
-        if (mlt_container_of(l, instance, link)->to == r)
-            forget(e, mlt_container_of(l, instance, link));
-    }
+    MLT_LIST_EACH_SAFE(instance, i, &e->waiting, link)
+        if (i->to == r)
+            forget(e, i);
     if (event_lowest(r) >= 0)
         mlt_tool_watch(tool, -1);
     tool->handles--;
@@ -383,8 +381,7 @@ static void happen(mlt_tool *tool, int kind, uint32_t context, const mlt_tool_da
 {
     mlt_tool_events *e = tool->events;
     uint64_t now = 0;
-    for (mlt_list_node *l = e->all.next; l != &e->all; l = l->next) {
-        registration *r = mlt_container_of(l, registration, object.link);
+    MLT_LIST_EACH(registration, r, &e->all, object.link) {
         if (r->type != &mlt_tool_event_types[kind] || (r->type->comm && r->context != context) ||
             event_lowest(r) < 0 || r->freed)
             continue;
@@ -448,8 +445,7 @@ static bool tell_dropped(mlt_tool *tool)
 {
     mlt_tool_events *e = tool->events;
     e->dropped = 0;
-    for (mlt_list_node *l = e->all.next; l != &e->all; l = l->next) {
-        registration *r = mlt_container_of(l, registration, object.link);
+    MLT_LIST_EACH(registration, r, &e->all, object.link) {
         int level = event_lowest(r);
         MPI_Count dropped = (MPI_Count)r->dropped;
         r->dropped = 0;

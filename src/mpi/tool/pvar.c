@@ -68,10 +68,9 @@ READER(comm_seen, h->seen)
 
 static uint64_t comm_unexpected(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
-    const mlt_list_node *all = &rank->unexpected.all;
     uint64_t n = 0;
-    for (const mlt_list_node *l = all->next; l != all; l = l->next)
-        n += mlt_container_of(l, const mlt_msg, all)->context == h->context;
+    MLT_LIST_EACH(const mlt_msg, msg, &rank->unexpected.all, all)
+        n += msg->context == h->context;
     return n;
 }
 

@@ -142,15 +142,12 @@ void mlt_tool_sessions_called(mlt_tool *tool)
 
 void mlt_tool_sessions_settle(mlt_tool *tool)
 {
-    for (mlt_list_node *s = tool->sessions.next; s != &tool->sessions; s = s->next) {
-        mlt_list_node *all = &mlt_container_of(s, mlt_tool_session, object.link)->handles;
-        for (mlt_list_node *l = all->next; l != all; l = l->next) {
-            mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, object.link);
+    MLT_LIST_EACH(mlt_tool_session, s, &tool->sessions, object.link)
+        MLT_LIST_EACH(mlt_tool_pvar_handle, h, &s->handles, object.link) {
             if (h->runs)
                 tool_session_settle(h);
             memset(h->from, 0, sizeof h->from);
         }
-    }
 }
 
 // ---- making and freeing
@@ -236,17 +233,17 @@ int mlt_tool_pvar_act(mlt_tool_session *s, MPI_T_pvar_handle handle, mlt_tool_ac
     bool all = handle == MPI_T_PVAR_ALL_HANDLES;
     mlt_tool_pvar_handle *h =
         all ? NULL : mlt_tool_object_of(s->object.tool, MLT_TOOL_PVAR_MAGIC, handle);
-    if (!all && (!h || h->session != s))
-        return MPI_T_ERR_INVALID_HANDLE;
-    if (h && !acts[act].can(h->var))
-        return acts[act].refusal;
-    if (h)
-        acts[act].act(h);
-    for (mlt_list_node *l = s->handles.next; all && l != &s->handles; l = l->next) {
-        h = mlt_container_of(l, mlt_tool_pvar_handle, object.link);
-        if (acts[act].can(h->var))
-            acts[act].act(h);
+    if (all) {
+        MLT_LIST_EACH(mlt_tool_pvar_handle, one, &s->handles, object.link)
+            if (acts[act].can(one->var))
+                acts[act].act(one);
+        return MPI_SUCCESS;
     }
+    if (!h || h->session != s)
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (!acts[act].can(h->var))
+        return acts[act].refusal;
+    acts[act].act(h);
     return MPI_SUCCESS;
 }
 

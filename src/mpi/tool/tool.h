@@ -29,7 +29,6 @@
 
 #include "base/event.h"
 #include "base/list.h"
-#include "base/pool.h"
 #include "boot/ctl.h"
 #include "mpi/comm/comm.h"
 #include "mpi/registry.h"

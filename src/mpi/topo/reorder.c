@@ -47,25 +47,19 @@ static int32_t run_end(const mlt_topo_where *where, int32_t from)
             other = same + step;
         }
     }
-    while (other - same > 1) {
-        int64_t middle = same + (other - same) / 2;
-        if (where->worker(where->of, (int32_t)middle) == worker)
-            same = middle;
-        else
-            other = middle;
-    }
-    return (int32_t)other;
+    int64_t next = same + 1;
+    return (int32_t)(next +
+                     MLT_ARRAY_SEARCH(i, other - next,
+                                      where->worker(where->of, (int32_t)(next + i)) == worker));
 }
 
 static void add_end(mlt_topo_layout *layout, const mlt_topo_where *where, uint32_t worker,
                     int32_t end, uint32_t *last_unit)
 {
     uint32_t unit = where->unit(where->of, worker);
-    MLT_ARRAY_WANT(layout->worker_end, (size_t)layout->workers + 1, layout->worker_room);
-    MLT_ARRAY_WANT(layout->unit_end, (size_t)layout->units + 1, layout->unit_room);
-    layout->worker_end[layout->workers++] = end;
+    *MLT_ARRAY_ADD(layout->worker_end, layout->workers, layout->worker_room) = end;
     if (layout->units == 0 || unit != *last_unit)
-        layout->units++;
+        (void)MLT_ARRAY_ADD(layout->unit_end, layout->units, layout->unit_room);
     *last_unit = unit;
     layout->unit_end[layout->units - 1] = end;
 }

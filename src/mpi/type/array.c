@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "mpi/error/error.h"
-#include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi/type/dtype.h"
 #include "type/build.h"

@@ -2,7 +2,6 @@
 // Datatypes as objects: their life, names, and what a rank notes about predefined ones.
 #include "mpi/type/dtype.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -305,7 +304,8 @@ mlt_attrs *mlt_dtype_attrs(mlt_rank *me, const mlt_type *type, bool make)
     return note ? &note->attrs : NULL;
 }
 
-const char *mlt_dtype_name(mlt_rank *me, const mlt_type *type)
+// "" if it has none.
+static const char *dtype_name(mlt_rank *me, const mlt_type *type)
 {
     const type_note *note = is_predefined(type) ? dtype_note_of(me, type, false) : NULL;
     const char *name = note && note->name ? note->name : type->name;
@@ -314,7 +314,7 @@ const char *mlt_dtype_name(mlt_rank *me, const mlt_type *type)
 
 int mlt_mpi_Type_get_name(mlt_rank *me, const mlt_type *type, char *type_name, int *resultlen)
 {
-    const char *name = type ? mlt_dtype_name(me, type) : "MPI_DATATYPE_NULL";
+    const char *name = type ? dtype_name(me, type) : "MPI_DATATYPE_NULL";
     *resultlen = (int)strlen(name);
     memcpy(type_name, name, (size_t)*resultlen + 1);
     return MPI_SUCCESS;

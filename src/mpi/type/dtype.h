@@ -202,9 +202,6 @@ MPI_Datatype mlt_dtype_give(const mlt_type *type);
 
 mlt_attrs *mlt_dtype_attrs(mlt_rank *me, const mlt_type *type, bool make);
 
-// Its name for MPI_Type_get_name, "" if it has none.
-const char *mlt_dtype_name(mlt_rank *me, const mlt_type *type);
-
 // Raises the error of a handle that is no datatype, or is another worker's.
 int mlt_bad_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
                  MPI_Datatype handle) MLT_COLD;

@@ -9,7 +9,6 @@
 
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
-#include "mpi/self.h"
 #include "mpi/type/dtype.h"
 #include "mpi_bodies.h"
 #include "type/build.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "mpi/error/error.h"
-#include "mpi/self.h"
 #include "mpi/type/external32.h"
 #include "mpi_bodies.h"
 #include "type/type.h"

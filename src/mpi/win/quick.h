@@ -11,7 +11,6 @@
 #pragma once
 
 #include <mpi.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

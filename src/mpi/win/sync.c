@@ -255,10 +255,9 @@ int mlt_mpi_Win_post(mlt_rank *me, MPI_Group group, int assert, mlt_win *win)
                             "a sum of MPI_MODE_NOCHECK, MPI_MODE_NOSTORE and MPI_MODE_NOPUT");
     if (code == MPI_SUCCESS && win->side.flags & (MLT_WINF_POSTED | MLT_WINF_ACCESSED))
         code = in_epoch(me, win);
-    if (code != MPI_SUCCESS)
-        return code;
     sync_names n;
-    code = names_of(me, win, group, &n);
+    if (code == MPI_SUCCESS)
+        code = names_of(me, win, group, &n);
     if (code != MPI_SUCCESS)
         return code;
     mlt_win_post(&win->side, n.ranks, n.count, !(assert &MPI_MODE_NOCHECK));
@@ -272,10 +271,9 @@ int mlt_mpi_Win_start(mlt_rank *me, MPI_Group group, int assert, mlt_win *win)
     int code = check_assert(me, win, assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK");
     if (code == MPI_SUCCESS && win->side.flags & (PASSIVE | MLT_WINF_STARTED | MLT_WINF_ACCESSED))
         code = in_epoch(me, win);
-    if (code != MPI_SUCCESS)
-        return code;
     sync_names n;
-    code = names_of(me, win, group, &n);
+    if (code == MPI_SUCCESS)
+        code = names_of(me, win, group, &n);
     if (code != MPI_SUCCESS)
         return code;
     mlt_win_start(&win->side, n.ranks, n.count, !(assert &MPI_MODE_NOCHECK), mlt_mpi_call(me));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/win/win.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "boot/ctl.h"
 #include "mpi/coll/coll.h"
 #include "mpi/error/errhandler.h"
@@ -33,10 +33,7 @@ mlt_win_notes *mlt_win_notes_of(mlt_win *win)
 int mlt_win_raise(mlt_rank *me, mlt_win *win, int class, const char *format, ...)
 {
     char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     int code = mlt_mpi_code(me, me->fn, class, "%s", text);
     return mlt_errhandler_call(me, mlt_win_errhandler(win), win, code);
 }
@@ -181,11 +178,6 @@ const void *mlt_win_attribute(const mlt_win *win, int keyval, int *flag)
 
 // ---- group and memory
 
-static bool is_in_reach(mlt_win_part *part, int32_t rank)
-{
-    return mlt_win_peer_of(part, rank)->direct;
-}
-
 // The first rank with memory, in reach or not; the calling one if there is none. What a rank of
 // another host has is not known here, so it counts as one with memory.
 static int32_t first_with_memory(const mlt_win *win)
@@ -212,7 +204,7 @@ int mlt_mpi_Win_shared_query(mlt_rank *me, mlt_win *win, int rank, MPI_Aint *siz
                              rank, part->ranks - 1, mlt_win_called(win));
     if (rank == MPI_PROC_NULL)
         rank = first_with_memory(win);
-    bool near = is_in_reach(part, rank);
+    bool near = mlt_win_peer_of(part, rank)->direct;
     const mlt_win_descriptor *descriptor = near ? mlt_win_descriptor_of(part, rank) : NULL;
     *size = near ? (MPI_Aint)descriptor->size : 0;
     *disp_unit = near ? (MPI_Aint)descriptor->unit : 1;
