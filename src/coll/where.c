@@ -11,7 +11,7 @@
 
 enum { IN_TURN = 1 }; // of setting pretend_order
 
-uint32_t mlt_coll_hosts_of_job(const mlt_job *job)
+static uint32_t hosts_of_job(const mlt_job *job)
 {
     int64_t wish = mlt_coll_conf_now.pretend_hosts;
     if (job->hosts > 1 || wish < 2)
@@ -23,7 +23,7 @@ uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker)
 {
     if (job->hosts > 1)
         return mlt_job_host_of(job, worker);
-    uint32_t hosts = mlt_coll_hosts_of_job(job);
+    uint32_t hosts = hosts_of_job(job);
     return mlt_coll_dealt(worker, job->workers, hosts, mlt_coll_conf_now.pretend_order == IN_TURN);
 }
 
@@ -56,7 +56,7 @@ mlt_coll_hosts *mlt_coll_locate(const mlt_worker *w, uint32_t members,
                                 const void *of)
 {
     mlt_job *job = w->boot->job;
-    uint32_t hosts = mlt_coll_hosts_of_job(job);
+    uint32_t hosts = hosts_of_job(job);
     mlt_coll_hosts *map = locate_abroad(w, members, worker_of, of);
     if (!map && hosts < 2)
         return NULL;

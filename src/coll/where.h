@@ -11,7 +11,6 @@
 #include "p2p/worker.h"
 
 // Hosts of the job, and the host of a worker; pretended ones count.
-uint32_t mlt_coll_hosts_of_job(const mlt_job *job);
 uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker);
 
 // The map of `members`, of which member m is a rank of worker worker_of(of, m). NULL: they are all

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "goal/text/loggopsim_int.h"
 #include "goal/text/read_int.h"
 #include "goal/text/text.h"
@@ -19,37 +20,24 @@
 // ---- output: into a string of limited size, or through a buffer into a file
 
 typedef struct out {
-    char *text;
-    size_t size, used;
+    mlt_text text;
     FILE *to; // NULL: what goes beyond the size is cut off
     bool failed;
 } out;
 
 static void flush(out *o)
 {
-    if (fwrite(o->text, 1, o->used, o->to) != o->used)
+    if (fwrite(mlt_text_so_far(&o->text), 1, o->text.length, o->to) != o->text.length)
         o->failed = true;
-    o->used = 0;
+    o->text.length = 0;
 }
 
 static void put_bytes(out *o, const char *bytes, size_t count)
 {
-    while (o->to && count > o->size - o->used) {
-        size_t part = o->size - o->used;
-        memcpy(o->text + o->used, bytes, part);
-        o->used += part;
-        bytes += part;
-        count -= part;
+    enum { ENOUGH = 1 << 16 };
+    mlt_text_put(&o->text, bytes, count);
+    if (o->to && o->text.length >= ENOUGH)
         flush(o);
-    }
-    if (!o->to) {
-        size_t room = o->size > o->used ? o->size - o->used - 1 : 0;
-        count = count < room ? count : room;
-    }
-    memcpy(o->text + o->used, bytes, count);
-    o->used += count;
-    if (!o->to && o->size)
-        o->text[o->used] = 0;
 }
 
 static void print_put(out *o, const char *text)
@@ -320,9 +308,7 @@ static void put_action(out *o, printer *p, const mlt_goal_program *program,
 char *mlt_goal_print_action(const mlt_goal_program *program, uint32_t rank,
                             const mlt_goal_action *action, char *text, size_t size)
 {
-    out o = {text, size, 0, NULL, false};
-    if (size)
-        text[0] = 0;
+    out o = {.text = mlt_text_on(text, size)};
     put_action(&o, NULL, program, &program->rank[rank], action);
     return text;
 }
@@ -426,14 +412,14 @@ static void put_ranks(out *o, const groups *g, uint32_t head)
             last = first;
             after = first + 1;
         }
-        size_t before = o->used;
+        size_t before = o->text.length;
         print_put(o, "#");
         put_number(o, first - 1);
         if (last > first) {
             print_put(o, "..");
             put_number(o, last - 1);
         }
-        column += o->used > before ? o->used - before : 8;
+        column += o->text.length > before ? o->text.length - before : 8;
         if (after) {
             bool full = column > WIDTH;
             print_put(o, full ? ",\n     " : ", ");
@@ -595,9 +581,7 @@ static void print_loggopsim(printer *p, double exec_ns_per_byte)
 bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
                     double exec_ns_per_byte, FILE *to)
 {
-    enum { ROOM = 1 << 16 };
-    printer p = {
-        .o = {mlt_xcalloc(ROOM, 1), ROOM, 0, to, false}, .program = program, .dialect = dialect};
+    printer p = {.o = {.to = to}, .program = program, .dialect = dialect};
     p.underscores = underscores_for(program);
     p.label_in = mlt_xcalloc(program->names_size, sizeof *p.label_in);
     p.buffer_in = mlt_xcalloc(program->names_size, sizeof *p.buffer_in);
@@ -608,7 +592,7 @@ bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
         print_loggopsim(&p, exec_ns_per_byte);
     flush(&p.o);
     bool good = !p.o.failed && fflush(to) == 0;
-    free(p.o.text);
+    mlt_text_free(&p.o.text);
     free(p.label_in);
     free(p.buffer_in);
     free(p.identifier);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +32,12 @@ typedef struct cluster_reader {
     size_t why_size;
 } cluster_reader;
 
-static bool fail(const cluster_reader *r, const char *format, ...) MLT_PRINTF(2, 3);
-static bool fail(const cluster_reader *r, const char *format, ...)
+static MLT_PRINTF(2, 3) bool fail(const cluster_reader *r, const char *format, ...)
 {
     int length = snprintf(r->why, r->why_size, "%s:%u:%zu: ", r->name, r->line,
                           (size_t)(r->word_start - r->line_start) + 1);
-    if (length < 0 || (size_t)length >= r->why_size)
-        return false;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(r->why + length, r->why_size - (size_t)length, format, args);
-    va_end(args);
+    if (length >= 0 && (size_t)length < r->why_size)
+        MLT_TEXT_PRINT(r->why + length, r->why_size - (size_t)length, format);
     return false;
 }
 
