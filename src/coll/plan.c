@@ -444,11 +444,11 @@ mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size
     if (same && MLT_LIKELY(same_key(&recent->key, &key)))
         return recent;
     mlt_plan *found = NULL;
-    for (mlt_list_node *l = plans->all.next; l != &plans->all && !found; l = l->next) {
-        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
-        if (!plan->stale && same_key(&plan->key, &key) && same_lists(team, plan, what))
+    MLT_LIST_EACH(mlt_plan, plan, &plans->all, link)
+        if (!plan->stale && same_key(&plan->key, &key) && same_lists(team, plan, what)) {
             found = plan;
-    }
+            break;
+        }
     if (!found && !(found = plan_make(team, &key, what, why, why_size)))
         return NULL;
     mlt_list_remove(&found->link);

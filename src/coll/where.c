@@ -11,6 +11,7 @@
 
 enum { IN_TURN = 1 }; // of setting pretend_order
 
+// Pretended ones count.
 static uint32_t hosts_of_job(const mlt_job *job)
 {
     int64_t wish = mlt_coll_conf_now.pretend_hosts;
@@ -19,7 +20,7 @@ static uint32_t hosts_of_job(const mlt_job *job)
     return wish < job->workers ? (uint32_t)wish : job->workers;
 }
 
-uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker)
+static uint32_t where_host_of(mlt_job *job, uint32_t worker)
 {
     if (job->hosts > 1)
         return mlt_job_host_of(job, worker);
@@ -63,7 +64,7 @@ mlt_coll_hosts *mlt_coll_locate(const mlt_worker *w, uint32_t members,
     if (!map) {
         uint32_t *name = mlt_xcalloc(members, sizeof *name);
         for (uint32_t m = 0; m < members; m++)
-            name[m] = mlt_coll_host_of(job, worker_of(of, m));
+            name[m] = where_host_of(job, worker_of(of, m));
         map = mlt_coll_hosts_new(members, name, hosts);
         free(name);
     }

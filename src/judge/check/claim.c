@@ -341,9 +341,7 @@ static void name_claim(const mlt_claim *claim, mlt_check *check)
         snprintf(op, sizeof op, " user %u", is->user);
     else if (mlt_collective_reduces(is->collective))
         snprintf(op, sizeof op, " %s%s", mlt_op_names[is->op], mlt_op_type_names[is->type]);
-    bool rooted = is->collective == MLT_COLL_BCAST || is->collective == MLT_COLL_REDUCE ||
-                  is->collective == MLT_COLL_GATHER || is->collective == MLT_COLL_SCATTER;
-    if (rooted)
+    if (mlt_collective_has_root(is->collective))
         snprintf(root, sizeof root, " with root %u", is->root);
     if (is->collective == MLT_COLL_EXCHANGE)
         snprintf(size, sizeof size, ", %" PRIu64 " messages", claim->pieces_at[claim->ranks]);
