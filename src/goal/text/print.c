@@ -13,7 +13,6 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/table.h"
-#include "base/text.h"
 #include "goal/text/loggopsim_int.h"
 #include "goal/text/read_int.h"
 #include "goal/text/text.h"
@@ -21,24 +20,37 @@
 // ---- output: into a string of limited size, or through a buffer into a file
 
 typedef struct out {
-    mlt_text text;
+    char *text;
+    size_t size, used;
     FILE *to; // NULL: what goes beyond the size is cut off
     bool failed;
 } out;
 
 static void flush(out *o)
 {
-    if (fwrite(mlt_text_so_far(&o->text), 1, o->text.length, o->to) != o->text.length)
+    if (fwrite(o->text, 1, o->used, o->to) != o->used)
         o->failed = true;
-    o->text.length = 0;
+    o->used = 0;
 }
 
 static void put_bytes(out *o, const char *bytes, size_t count)
 {
-    enum { ENOUGH = 1 << 16 };
-    mlt_text_put(&o->text, bytes, count);
-    if (o->to && o->text.length >= ENOUGH)
+    while (o->to && count > o->size - o->used) {
+        size_t part = o->size - o->used;
+        memcpy(o->text + o->used, bytes, part);
+        o->used += part;
+        bytes += part;
+        count -= part;
         flush(o);
+    }
+    if (!o->to) {
+        size_t room = o->size > o->used ? o->size - o->used - 1 : 0;
+        count = count < room ? count : room;
+    }
+    memcpy(o->text + o->used, bytes, count);
+    o->used += count;
+    if (!o->to && o->size)
+        o->text[o->used] = 0;
 }
 
 static void print_put(out *o, const char *text)
@@ -301,7 +313,9 @@ static void put_action(out *o, printer *p, const mlt_goal_program *program,
 char *mlt_goal_print_action(const mlt_goal_program *program, uint32_t rank,
                             const mlt_goal_action *action, char *text, size_t size)
 {
-    out o = {.text = mlt_text_on(text, size)};
+    out o = {text, size, 0, NULL, false};
+    if (size)
+        text[0] = 0;
     put_action(&o, NULL, program, &program->rank[rank], action);
     return text;
 }
@@ -405,14 +419,14 @@ static void put_ranks(out *o, const groups *g, uint32_t head)
             last = first;
             after = first + 1;
         }
-        size_t before = o->text.length;
+        size_t before = o->used;
         print_put(o, "#");
         put_number(o, first - 1);
         if (last > first) {
             print_put(o, "..");
             put_number(o, last - 1);
         }
-        column += o->text.length > before ? o->text.length - before : 8;
+        column += o->used > before ? o->used - before : 8;
         if (after) {
             bool full = column > WIDTH;
             print_put(o, full ? ",\n     " : ", ");
@@ -574,7 +588,9 @@ static void print_loggopsim(printer *p, double exec_ns_per_byte)
 bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
                     double exec_ns_per_byte, FILE *to)
 {
-    printer p = {.o = {.to = to}, .program = program, .dialect = dialect};
+    enum { ROOM = 1 << 16 };
+    printer p = {
+        .o = {mlt_xcalloc(ROOM, 1), ROOM, 0, to, false}, .program = program, .dialect = dialect};
     p.underscores = underscores_for(program);
     p.label_in = mlt_xcalloc(program->names_size, sizeof *p.label_in);
     p.buffer_in = mlt_xcalloc(program->names_size, sizeof *p.buffer_in);
@@ -585,7 +601,7 @@ bool mlt_goal_print(const mlt_goal_program *program, mlt_goal_dialect dialect,
         print_loggopsim(&p, exec_ns_per_byte);
     flush(&p.o);
     bool good = !p.o.failed && fflush(to) == 0;
-    mlt_text_free(&p.o.text);
+    free(p.o.text);
     free(p.label_in);
     free(p.buffer_in);
     free(p.identifier);
