@@ -47,7 +47,7 @@ typedef struct walk {
     const bool *out;
     uint8_t *colour; // [nodes]
     uint32_t *stack; // [nodes]; the queue of a walk in breadth
-    uint32_t *edge;  // [nodes] the next edge; in breadth, the node from which it was reached
+    uint64_t *edge;  // [nodes] the next edge; in breadth, the node from which it was reached
     uint64_t budget;
 } walk;
 
@@ -100,7 +100,7 @@ static uint32_t walk_in_breadth(walk *w, uint32_t start, uint32_t *cycle, uint32
     w->colour[start] = DONE;
     while (head < tail && last == nobody) {
         uint32_t node = w->stack[head++];
-        for (uint32_t e = graph->first[node]; e < graph->first[node + 1]; e++) {
+        for (uint64_t e = graph->first[node]; e < graph->first[node + 1]; e++) {
             uint32_t next = graph->to[e];
             if (w->budget == 0)
                 return 0;
@@ -117,11 +117,11 @@ static uint32_t walk_in_breadth(walk *w, uint32_t start, uint32_t *cycle, uint32
         }
     }
     uint32_t length = 0;
-    for (uint32_t at = last; at != nobody; at = w->edge[at])
+    for (uint32_t at = last; at != nobody; at = (uint32_t)w->edge[at])
         length++;
     if (length == 0 || length >= most)
         return 0;
-    for (uint32_t at = last, i = length; at != nobody; at = w->edge[at])
+    for (uint32_t at = last, i = length; at != nobody; at = (uint32_t)w->edge[at])
         cycle[--i] = at;
     return length;
 }
@@ -167,20 +167,39 @@ static uint32_t *search(walk *w, mlt_cycle_kind kind, uint32_t *length)
     return cycle;
 }
 
+static walk walk_begin(const mlt_digraph *graph, const bool *out)
+{
+    size_t n = graph->nodes;
+    return (walk){.graph = graph,
+                  .out = out,
+                  .colour = mlt_xcalloc(n, sizeof(uint8_t)),
+                  .stack = mlt_xcalloc(n, sizeof(uint32_t)),
+                  .edge = mlt_xcalloc(n, sizeof(uint64_t)),
+                  .budget = budget_edges + 2 * (uint64_t)n};
+}
+
+static void walk_end(walk *w)
+{
+    free(w->colour);
+    free(w->stack);
+    free(w->edge);
+}
+
 uint32_t *mlt_cycle_find(const mlt_digraph *graph, const bool *out, mlt_cycle_kind kind,
                          uint32_t *length)
 {
-    size_t n = graph->nodes;
-    walk w = {.graph = graph,
-              .out = out,
-              .colour = mlt_xcalloc(n, sizeof *w.colour),
-              .stack = mlt_xcalloc(n, sizeof *w.stack),
-              .edge = mlt_xcalloc(n, sizeof *w.edge),
-              .budget = budget_edges + 2 * (uint64_t)n};
+    walk w = walk_begin(graph, out);
     *length = 0;
     uint32_t *cycle = search(&w, kind, length);
-    free(w.colour);
-    free(w.stack);
-    free(w.edge);
+    walk_end(&w);
     return cycle;
+}
+
+uint32_t mlt_cycle_shorten(const mlt_digraph *graph, const bool *out, uint32_t *cycle,
+                           uint32_t length)
+{
+    walk w = walk_begin(graph, out);
+    length = shorten(&w, cycle, length);
+    walk_end(&w);
+    return length;
 }

@@ -19,7 +19,7 @@ typedef struct mlt_edge {
 
 typedef struct mlt_digraph {
     uint32_t nodes;
-    uint32_t *first; // [nodes + 1]: node i leads to to[first[i]] .. to[first[i + 1] - 1]
+    uint64_t *first; // [nodes + 1]: node i leads to to[first[i]] .. to[first[i + 1] - 1]
     uint32_t *to;
 } mlt_digraph;
 
@@ -40,3 +40,7 @@ typedef enum mlt_cycle_kind {
 // edges, except for the search for shorter cycles, which a constant bounds.
 uint32_t *mlt_cycle_find(const mlt_digraph *graph, const bool *out, mlt_cycle_kind kind,
                          uint32_t *length) MLT_MUST_CHECK;
+
+// The search for shorter ones, from a cycle that the caller knows. How many nodes it has then.
+uint32_t mlt_cycle_shorten(const mlt_digraph *graph, const bool *out, uint32_t *cycle,
+                           uint32_t length);

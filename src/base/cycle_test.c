@@ -54,11 +54,11 @@ static void test_graph(void)
 {
     const mlt_edge edges[] = {{2, 0}, {0, 1}, {2, 2}, {0, 0}, {2, 1}};
     mlt_digraph g = mlt_digraph_of(3, edges, 5, MLT_FORWARDS);
-    CHECK(memcmp(g.first, (uint32_t[]){0, 2, 2, 5}, 4 * sizeof *g.first) == 0);
+    CHECK(memcmp(g.first, (uint64_t[]){0, 2, 2, 5}, 4 * sizeof *g.first) == 0);
     CHECK(memcmp(g.to, (uint32_t[]){1, 0, 0, 2, 1}, 5 * sizeof *g.to) == 0);
     mlt_digraph_free(&g);
     g = mlt_digraph_of(3, edges, 5, MLT_BACKWARDS);
-    CHECK(memcmp(g.first, (uint32_t[]){0, 2, 4, 5}, 4 * sizeof *g.first) == 0);
+    CHECK(memcmp(g.first, (uint64_t[]){0, 2, 4, 5}, 4 * sizeof *g.first) == 0);
     CHECK(memcmp(g.to, (uint32_t[]){2, 0, 0, 2, 2}, 5 * sizeof *g.to) == 0);
     mlt_digraph_free(&g);
     CHECK(!g.first && !g.to);

@@ -52,19 +52,13 @@ void mlt_text_vadd(mlt_text *text, const char *format, va_list args)
 
 void mlt_text_add(mlt_text *text, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    mlt_text_vadd(text, format, args);
-    va_end(args);
+    MLT_TEXT_ADD(text, format);
 }
 
 char *mlt_text_of(const char *format, ...)
 {
     mlt_text text = {0};
-    va_list args;
-    va_start(args, format);
-    mlt_text_vadd(&text, format, args);
-    va_end(args);
+    MLT_TEXT_ADD(&text, format);
     return text.text;
 }
 

@@ -58,5 +58,14 @@ void mlt_text_free(mlt_text *text); // and it is empty
         va_end(mlt_args);                                                                          \
     } while (0)
 
+// ... and adds it to a text.
+#define MLT_TEXT_ADD(to, format)                                                                   \
+    do {                                                                                           \
+        va_list mlt_args;                                                                          \
+        va_start(mlt_args, format);                                                                \
+        mlt_text_vadd((to), (format), mlt_args);                                                   \
+        va_end(mlt_args);                                                                          \
+    } while (0)
+
 // A text in one call; freed with free().
 char *mlt_text_of(const char *format, ...) MLT_PRINTF(1, 2) MLT_MUST_CHECK;

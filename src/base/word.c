@@ -2,6 +2,7 @@
 #include "base/word.h"
 
 #include <ctype.h>
+#include <string.h>
 
 size_t mlt_word_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
@@ -26,4 +27,13 @@ size_t mlt_word_distance(const char *a, size_t a_length, const char *b, size_t b
         }
     }
     return line[b_length];
+}
+
+void mlt_word_nearer(const char *name, const char *other, const char **nearest, size_t *best)
+{
+    size_t distance = mlt_word_distance(name, strlen(name), other, strlen(other));
+    if (distance >= *best)
+        return;
+    *best = distance;
+    *nearest = other;
 }

@@ -41,8 +41,7 @@ static uint32_t operation_of(const mlt_coll_op *op)
 
 bool mlt_coll_callsig_has_root(const mlt_coll_callsig *c)
 {
-    bool rooted = c->collective == MLT_COLL_BCAST || c->collective == MLT_COLL_REDUCE ||
-                  c->collective == MLT_COLL_GATHER || c->collective == MLT_COLL_SCATTER ||
+    bool rooted = mlt_collective_has_root((mlt_collective)c->collective) ||
                   c->form == MLT_FORM_GATHERV || c->form == MLT_FORM_SCATTERV;
     return rooted && c->form != MLT_FORM_OWN;
 }

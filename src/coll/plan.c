@@ -94,12 +94,6 @@ static inline bool same_key(const mlt_plan_key *x, const mlt_plan_key *y)
     return !differ;
 }
 
-static inline bool fits(const mlt_team *team, const mlt_plan *plan, const mlt_plan_key *key,
-                        const mlt_coll_what *what)
-{
-    return same_key(&plan->key, key) && same_lists(team, plan, what);
-}
-
 // ---- plans that go
 
 static void instance_free(mlt_instance *i)
@@ -177,12 +171,6 @@ static uint64_t plan_mean_of(const mlt_goal_messages *parts)
     return messages ? bytes / messages : 0;
 }
 
-// The map is one of the team's workers; of all ranks only the flat team knows more.
-static const mlt_coll_hosts *hosts_of(const mlt_team *team, uint32_t ranks)
-{
-    return ranks == team->workers ? team->hosts : NULL;
-}
-
 static bool is_far(const mlt_team *team, uint32_t place)
 {
     return team->hosts && team->hosts->of[place] != team->hosts->of[team->place];
@@ -214,7 +202,8 @@ static mlt_coll_question plan_question_of(const mlt_team *team, uint32_t ranks,
         .cores = mlt_team_cores(team),
         .reach = team->reach,
         .reads = team->reads,
-        .hosts = hosts_of(team, ranks),
+        // The map is one of the team's workers; of all ranks only the flat team knows more.
+        .hosts = ranks == team->workers ? team->hosts : NULL,
         .comm = team->name,
     };
 }
@@ -455,11 +444,11 @@ mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size
     if (same && MLT_LIKELY(same_key(&recent->key, &key)))
         return recent;
     mlt_plan *found = NULL;
-    for (mlt_list_node *l = plans->all.next; l != &plans->all && !found; l = l->next) {
-        mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
-        if (!plan->stale && fits(team, plan, &key, what))
+    MLT_LIST_EACH(mlt_plan, plan, &plans->all, link)
+        if (!plan->stale && same_key(&plan->key, &key) && same_lists(team, plan, what)) {
             found = plan;
-    }
+            break;
+        }
     if (!found && !(found = plan_make(team, &key, what, why, why_size)))
         return NULL;
     mlt_list_remove(&found->link);
@@ -726,11 +715,6 @@ void mlt_instance_give(mlt_instance *i)
     }
 }
 
-static inline mlt_list_node *active_of(mlt_plans *plans, const mlt_instance *i)
-{
-    return &plans->active[i->place == &i->team->fixed];
-}
-
 // Numbers come again after MLT_RUN_NUMBERS: not while the older one is under way. Only for ordinary
 // calls, which all ranks make in the same order. Persistent ones start in any order: a rank that
 // held one back would wait for a rank that holds back another.
@@ -800,7 +784,7 @@ static inline void start(mlt_plans *plans, mlt_instance *i)
 {
     if (MLT_LIKELY(i->place == &i->team->ordinary))
         remember(i->team, (uint32_t)i->number, i->run->received.code, false);
-    mlt_list_push_back(active_of(plans, i), &i->active);
+    mlt_list_push_back(&plans->active[i->place == &i->team->fixed], &i->active);
     i->team->worker->together++;
     i->team->worker->sheltered += i->plan->near;
     mlt_run_start(i->run, i->place, (uint32_t)i->number, i->done);

@@ -692,11 +692,6 @@ mlt_status mlt_team_meet(mlt_team *t, uint64_t number, uint32_t local, const mlt
 
 // ---- small operands
 
-static inline bool team_is_root(const mlt_team *t, uint32_t local, const mlt_coll_what *what)
-{
-    return t->first + local == what->root;
-}
-
 // Straight into the call's memory: a record that is made on the stack first would be read from
 // there, and the stack is cold below the frames of a rank that has just been woken.
 static inline void arrive_small(const mlt_team *t, mlt_team_call *c, uint32_t local,
@@ -705,7 +700,7 @@ static inline void arrive_small(const mlt_team *t, mlt_team_call *c, uint32_t lo
 {
     mlt_arrival *a = &c->at[local];
     a->who = (uintptr_t)fiber + (MLT_ARRIVAL_FIBER | MLT_ARRIVAL_SMALL);
-    if (what->collective != MLT_COLL_BCAST || team_is_root(t, local, what))
+    if (what->collective != MLT_COLL_BCAST || t->first + local == what->root)
         mlt_copy_small(a->small, in ? in : out, what->count * what->element);
 }
 
@@ -737,12 +732,6 @@ mlt_status mlt_team_meet_small(mlt_team *t, uint64_t number, uint32_t local,
     return MLT_PENDING;
 }
 
-static MLT_COLD void fail(mlt_req *done)
-{
-    done->status = MLT_ERR_UNSUPPORTED;
-    mlt_req_complete(done);
-}
-
 void mlt_team_join(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
                    const mlt_coll_what *what, const void *in, void *out, mlt_req *done)
 {
@@ -759,7 +748,8 @@ void mlt_team_join(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
         own.in_place = what->root == t->place && !out;
     mlt_plan *plan = mlt_plan_of(t, &own, t->why, sizeof t->why);
     if (MLT_UNLIKELY(!plan)) {
-        fail(done);
+        done->status = MLT_ERR_UNSUPPORTED;
+        mlt_req_complete(done);
         return;
     }
     mlt_instance_start(mlt_instance_take(t, plan), &own, in, out, number, fixed, done);

@@ -30,14 +30,9 @@ typedef struct both {
 #define NOBODY UINT32_MAX
 _Static_assert(sizeof(say) == 80, "no holes: compared as bytes");
 
-static bool walk_says_same(const say *a, const say *b)
-{
-    return memcmp(a, b, offsetof(say, rank)) == 0;
-}
-
 static void better(both *all, const say *s)
 {
-    if (s->rank != NOBODY && !walk_says_same(&all->one, s) && s->rank < all->other.rank)
+    if (s->rank != NOBODY && memcmp(&all->one, s, offsetof(say, rank)) && s->rank < all->other.rank)
         all->other = *s;
 }
 

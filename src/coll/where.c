@@ -11,7 +11,8 @@
 
 enum { IN_TURN = 1 }; // of setting pretend_order
 
-uint32_t mlt_coll_hosts_of_job(const mlt_job *job)
+// Pretended ones count.
+static uint32_t hosts_of_job(const mlt_job *job)
 {
     int64_t wish = mlt_coll_conf_now.pretend_hosts;
     if (job->hosts > 1 || wish < 2)
@@ -19,11 +20,11 @@ uint32_t mlt_coll_hosts_of_job(const mlt_job *job)
     return wish < job->workers ? (uint32_t)wish : job->workers;
 }
 
-uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker)
+static uint32_t where_host_of(mlt_job *job, uint32_t worker)
 {
     if (job->hosts > 1)
         return mlt_job_host_of(job, worker);
-    uint32_t hosts = mlt_coll_hosts_of_job(job);
+    uint32_t hosts = hosts_of_job(job);
     return mlt_coll_dealt(worker, job->workers, hosts, mlt_coll_conf_now.pretend_order == IN_TURN);
 }
 
@@ -56,14 +57,14 @@ mlt_coll_hosts *mlt_coll_locate(const mlt_worker *w, uint32_t members,
                                 const void *of)
 {
     mlt_job *job = w->boot->job;
-    uint32_t hosts = mlt_coll_hosts_of_job(job);
+    uint32_t hosts = hosts_of_job(job);
     mlt_coll_hosts *map = locate_abroad(w, members, worker_of, of);
     if (!map && hosts < 2)
         return NULL;
     if (!map) {
         uint32_t *name = mlt_xcalloc(members, sizeof *name);
         for (uint32_t m = 0; m < members; m++)
-            name[m] = mlt_coll_host_of(job, worker_of(of, m));
+            name[m] = where_host_of(job, worker_of(of, m));
         map = mlt_coll_hosts_new(members, name, hosts);
         free(name);
     }

@@ -10,10 +10,6 @@
 #include "coll/alg/hosts/map.h"
 #include "p2p/worker.h"
 
-// Hosts of the job, and the host of a worker; pretended ones count.
-uint32_t mlt_coll_hosts_of_job(const mlt_job *job);
-uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker);
-
 // The map of `members`, of which member m is a rank of worker worker_of(of, m). NULL: they are all
 // on one host. The caller's.
 mlt_coll_hosts *mlt_coll_locate(const mlt_worker *worker, uint32_t members,

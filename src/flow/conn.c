@@ -114,8 +114,6 @@ struct mlt_flow_conns {
     mlt_fiber *ender;
 };
 
-static void close_arrival(arrival *a);
-
 static inline const mlt_flow_line *line_at(const mlt_flow_program *program, uint32_t line)
 {
     return &program->lowered->lines[line];

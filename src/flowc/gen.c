@@ -3,7 +3,6 @@
 #include "flowc/gen.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +14,7 @@
 void mlt_gen_put(mlt_gen *g, const char *format, ...)
 {
     mlt_text text = {0};
-    va_list args;
-    va_start(args, format);
-    mlt_text_vadd(&text, format, args);
-    va_end(args);
+    MLT_TEXT_ADD(&text, format);
     for (const char *c = mlt_text_so_far(&text); *c; c++)
         g->line += *c == '\n';
     fputs(mlt_text_so_far(&text), g->to);

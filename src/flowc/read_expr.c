@@ -65,23 +65,18 @@ bool mlt_flow_read_is_c_word(const mlt_flow_token *token)
     return among(token, words);
 }
 
-// Macros that are there before the first line, or in every header: not even a queue, which is a
-// member of a struct, can be called so.
-static bool is_macro(const mlt_flow_token *token)
-{
-    static const char *const words[] = {"NULL", "linux", "unix", "errno", NULL};
-    return among(token, words);
-}
-
 const char *mlt_flow_read_name(mlt_flow_reader *r, const char *what)
 {
+    // Macros that are there before the first line, or in every header: not even a queue, which is a
+    // member of a struct, can be called so.
+    static const char *const macros[] = {"NULL", "linux", "unix", "errno", NULL};
     static const char *const words[] = {"Module", "Declare", "Root", "is",       "requires", "flow",
                                         "in",     "out",     "cap",  "optional", NULL};
     if (r->token.kind != MLT_FLOW_TOKEN_NAME) {
         mlt_flow_read_expected(r, what);
         return NULL;
     }
-    bool c = mlt_flow_read_is_c_word(&r->token) || is_macro(&r->token);
+    bool c = mlt_flow_read_is_c_word(&r->token) || among(&r->token, macros);
     if (c || among(&r->token, words)) {
         mlt_flow_read_fail(r, &r->token, "'%.*s' is a word of %s and cannot be %s",
                            (int)(r->token.end - r->token.at), r->token.at, c ? "C" : "the language",

@@ -349,15 +349,11 @@ static void say_cycle(const compile_work *w, char *why, size_t why_size)
     enum { TOLD = 4 };
     mlt_goal_graph *graph = mlt_goal_graph_new(w->rank);
     mlt_assert(graph->cycle_count > 0);
-    size_t used = 0;
-    int n = snprintf(why, why_size, "the dependencies of rank %u go round: ", w->number);
+    mlt_text out = mlt_text_on(why, why_size);
+    mlt_text_add(&out, "the dependencies of rank %u go round: ", w->number);
     for (uint32_t i = 0; i <= graph->cycle_count; i++) {
-        used = n > 0 ? used + (size_t)n : used;
-        if (used >= why_size)
-            break;
         if (i == TOLD && i + 1 < graph->cycle_count) {
-            n = snprintf(why + used, why_size - used, " and so on, %u actions in all",
-                         graph->cycle_count);
+            mlt_text_add(&out, " and so on, %u actions in all", graph->cycle_count);
             break;
         }
         const char *requires = i ? " requires " : "";
@@ -365,9 +361,9 @@ static void say_cycle(const compile_work *w, char *why, size_t why_size)
         char text[400];
         mlt_goal_describe(w->program, w->number, action, text, sizeof text);
         if (i == graph->cycle_count) // has been described
-            n = snprintf(why + used, why_size - used, "%saction %u", requires, action);
+            mlt_text_add(&out, "%saction %u", requires, action);
         else // without "rank N, "
-            n = snprintf(why + used, why_size - used, "%s%s", requires, strchr(text, ',') + 2);
+            mlt_text_add(&out, "%s%s", requires, strchr(text, ',') + 2);
     }
     mlt_goal_graph_free(graph);
 }

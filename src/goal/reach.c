@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 
 enum {
@@ -39,12 +40,6 @@ static uint32_t lay(const mlt_goal_graph *graph, uint32_t *chain, uint32_t *pos,
     return chains;
 }
 
-static int by_length(const void *pa, const void *pb)
-{
-    uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-    return a < b ? 1 : a > b ? -1 : 0;
-}
-
 // Numbers the longest chains 0, 1, ...; members of others belong to none.
 static void choose(mlt_goal_reach *reach, uint32_t chains, const uint32_t *length)
 {
@@ -52,7 +47,7 @@ static void choose(mlt_goal_reach *reach, uint32_t chains, const uint32_t *lengt
     uint64_t *sorted = mlt_xcalloc(chains, sizeof *sorted);
     for (uint32_t c = 0; c < chains; c++)
         sorted[c] = (uint64_t)length[c] << 32 | (UINT32_MAX - c);
-    qsort(sorted, chains, sizeof *sorted, by_length);
+    qsort(sorted, chains, sizeof *sorted, mlt_compare_ascending);
     uint32_t room = n ? TABLE_WORDS / n : 0;
     reach->chains = room > CHAINS ? room : CHAINS;
     if (reach->chains > chains)
@@ -60,7 +55,7 @@ static void choose(mlt_goal_reach *reach, uint32_t chains, const uint32_t *lengt
     uint32_t *number = mlt_xcalloc(chains, sizeof *number);
     memset(number, 0xff, chains * sizeof *number); // NONE
     for (uint32_t c = 0; c < reach->chains; c++)
-        number[UINT32_MAX - (uint32_t)sorted[c]] = c;
+        number[UINT32_MAX - (uint32_t)sorted[chains - 1 - c]] = c;
     for (uint32_t a = 0; a < n; a++)
         reach->chain[a] = number[reach->chain[a]];
     free(number);

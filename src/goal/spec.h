@@ -68,6 +68,12 @@ static inline bool mlt_collective_reduces(mlt_collective c)
            c == MLT_COLL_SCAN || c == MLT_COLL_EXSCAN || c == MLT_COLL_REDUCE_TO;
 }
 
+static inline bool mlt_collective_has_root(mlt_collective c)
+{
+    return c == MLT_COLL_BCAST || c == MLT_COLL_REDUCE || c == MLT_COLL_GATHER ||
+           c == MLT_COLL_SCATTER;
+}
+
 // EXCHANGE: one message of a rank's list. The n-th entry from A to B with a tag in A's sends meets
 // the n-th such entry in B's receives.
 typedef struct mlt_goal_message {

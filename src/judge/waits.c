@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cycle.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -41,6 +42,15 @@ void mlt_waits_fini(mlt_waits *waits)
 
 // ---- what remains
 
+static void turn_round(mlt_waits_cycle *cycle)
+{
+    for (uint32_t i = 0, j = cycle->count; i < --j; i++) {
+        uint32_t event = cycle->events[i];
+        cycle->events[i] = cycle->events[j];
+        cycle->events[j] = event;
+    }
+}
+
 // A cycle by walking from an event that never comes to one that it waits for, until one comes
 // again. `open` is not 0 for those that never come.
 static mlt_waits_cycle find_cycle(const mlt_waits *waits, const uint32_t *open)
@@ -48,8 +58,10 @@ static mlt_waits_cycle find_cycle(const mlt_waits *waits, const uint32_t *open)
     // For each event that remains one that it waits for, which remains too.
     uint32_t *for_whom = mlt_xcalloc(waits->count, sizeof *for_whom);
     uint32_t *step = mlt_xcalloc(waits->count, sizeof *step), at = 0;
+    bool *comes = mlt_xcalloc(waits->count, sizeof *comes);
     for (uint32_t e = 0; e < waits->count; e++) {
-        if (!open[e])
+        comes[e] = !open[e];
+        if (comes[e])
             continue;
         at = e;
         for (uint64_t i = waits->at[e]; i < waits->at[e + 1]; i++)
@@ -65,71 +77,13 @@ static mlt_waits_cycle find_cycle(const mlt_waits *waits, const uint32_t *open)
     uint32_t first = step[at] - 1;
     mlt_waits_cycle cycle = {.events = path, .count = length - first};
     memmove(path, path + first, cycle.count * sizeof *path);
+    turn_round(&cycle);
+    mlt_digraph graph = {waits->count, waits->at, waits->to};
+    cycle.count = mlt_cycle_shorten(&graph, comes, path, cycle.count);
+    turn_round(&cycle);
     free(for_whom);
     free(step);
-    return cycle;
-}
-
-typedef struct cycle_search {
-    uint32_t *from; // by event: 1 + the one that it was reached from
-    uint32_t *queue;
-    uint32_t seen;
-} cycle_search;
-
-static void search_clear(cycle_search *s)
-{
-    for (uint32_t i = 0; i < s->seen; i++)
-        s->from[s->queue[i]] = 0;
-    s->seen = 0;
-}
-
-// The shortest cycle through `start` in fewer events replaces `cycle`.
-static void shorten(const mlt_waits *waits, const uint32_t *open, uint32_t start, cycle_search *s,
-                    mlt_waits_cycle *cycle)
-{
-    uint32_t depth = 0, level = 1;
-    s->queue[s->seen++] = start;
-    for (uint32_t head = 0; head < s->seen && depth + 1 < cycle->count; head++) {
-        if (head == level) {
-            depth++;
-            level = s->seen;
-            if (depth + 1 >= cycle->count)
-                break;
-        }
-        uint32_t e = s->queue[head];
-        for (uint64_t i = waits->at[e]; i < waits->at[e + 1]; i++) {
-            uint32_t next = waits->to[i];
-            if (next == start) {
-                // e comes before start; going back gives each one's predecessor.
-                uint32_t n = 0;
-                cycle->events[n++] = start;
-                for (uint32_t at = e; at != start; at = s->from[at] - 1)
-                    cycle->events[n++] = at;
-                cycle->count = n;
-                search_clear(s);
-                return;
-            }
-            if (!open[next] || s->from[next])
-                continue;
-            s->from[next] = e + 1;
-            s->queue[s->seen++] = next;
-        }
-    }
-    search_clear(s);
-}
-
-static mlt_waits_cycle short_cycle(const mlt_waits *waits, const uint32_t *open, uint32_t *queue)
-{
-    enum { TRIES = 64 };
-    mlt_waits_cycle cycle = find_cycle(waits, open);
-    cycle_search s = {.from = mlt_xcalloc(waits->count, sizeof *s.from), .queue = queue};
-    uint32_t tries = cycle.count < TRIES ? cycle.count : TRIES;
-    uint32_t *starts = mlt_xcalloc(tries, sizeof *starts);
-    memcpy(starts, cycle.events, tries * sizeof *starts);
-    for (uint32_t i = 0; i < tries; i++)
-        shorten(waits, open, starts[i], &s, &cycle);
-    free(starts);
-    free(s.from);
+    free(comes);
     return cycle;
 }
 
@@ -152,7 +106,7 @@ bool mlt_waits_sort(mlt_waits *waits, mlt_waits_cycle *cycle)
     waits->order = order;
     if (known < count) {
         if (cycle) {
-            *cycle = short_cycle(waits, open, order);
+            *cycle = find_cycle(waits, open);
             cycle->blocked = count - known;
         }
         free(order);

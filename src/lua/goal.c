@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <lua.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/character.h"
+#include "base/text.h"
 #include "coll/alg/alg.h"
 #include "goal/derive.h"
 #include "goal/text/text.h"
@@ -63,15 +63,10 @@ typedef struct call {
     mlt_goal_rank *rank;
 } call;
 
-static _Noreturn void fail(const call *f, const char *format, ...) MLT_PRINTF(2, 3);
-
-static _Noreturn void fail(const call *f, const char *format, ...)
+static _Noreturn MLT_PRINTF(2, 3) void fail(const call *f, const char *format, ...)
 {
     char sentence[400];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(sentence, sizeof sentence, format);
     luaL_error(f->L, "%s: %s", f->name, sentence);
     abort(); // luaL_error does not return, but does not say so
 }

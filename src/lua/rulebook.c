@@ -328,12 +328,6 @@ static mlt_status try_rules(mlt_lua_rulebook *rulebook, char *why, size_t why_si
     return MLT_OK;
 }
 
-static bool has_root(mlt_collective c)
-{
-    return c == MLT_COLL_BCAST || c == MLT_COLL_REDUCE || c == MLT_COLL_GATHER ||
-           c == MLT_COLL_SCATTER;
-}
-
 // All that differs between shapes of that many ranks on those hosts (NULL: on one). *tried: how many
 // were not refused.
 static mlt_status prove_ranks(mlt_lua_rulebook *rulebook, const mlt_lua_alg *alg, uint32_t ranks,
@@ -350,7 +344,7 @@ static mlt_status prove_ranks(mlt_lua_rulebook *rulebook, const mlt_lua_alg *alg
                  {1, MLT_OP_MAX, MLT_OP_FLOAT64, 8},
                  {7, MLT_OPS, MLT_OP_UINT8, 12},
                  {1000, MLT_OP_PROD, MLT_OP_INT16, 2}};
-    uint32_t roots = has_root(alg->base.collective) && ranks > 1 ? 2 : 1;
+    uint32_t roots = mlt_collective_has_root(alg->base.collective) && ranks > 1 ? 2 : 1;
     for (uint32_t n = 0; n < 4 * roots * (1 + alg->base.in_place); n++) {
         mlt_coll_shape shape = {.ranks = ranks,
                                 .root = n / 4 % roots ? ranks - 1 : 0,

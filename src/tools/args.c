@@ -268,14 +268,8 @@ static _Noreturn void args_unknown(const mlt_command *command, const char *optio
     if (best > 4)
         best = 4;
     for (const mlt_arg_group *group = command->groups; group->args; group++)
-        for (size_t i = 0; i < group->count; i++) {
-            const char *other = group->args[i].name;
-            size_t d = mlt_word_distance(name, strlen(name), other, strlen(other));
-            if (d < best) {
-                best = d;
-                nearest = other;
-            }
-        }
+        for (size_t i = 0; i < group->count; i++)
+            mlt_word_nearer(name, group->args[i].name, &nearest, &best);
     if (nearest)
         mlt_args_wrong("there is no option %s; did you mean --%s?", option, nearest);
     mlt_args_wrong("there is no option %s; --help lists them all", option);

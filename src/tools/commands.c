@@ -31,14 +31,8 @@ static int commands_unknown(const mlt_command *f, const char *name)
 {
     const char *nearest = NULL;
     size_t best = 3;
-    for (const mlt_command *const *c = f->all; *c; c++) {
-        const char *other = short_name(*c);
-        size_t d = mlt_word_distance(name, strlen(name), other, strlen(other));
-        if (d < best) {
-            best = d;
-            nearest = other;
-        }
-    }
+    for (const mlt_command *const *c = f->all; *c; c++)
+        mlt_word_nearer(name, short_name(*c), &nearest, &best);
     fprintf(stderr, "%s: there is no command '%s'; ", f->name, name);
     if (nearest)
         fprintf(stderr, "did you mean %s?\n", nearest);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <mpi.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,11 +71,8 @@ static MLT_PRINTF(3, 4) void add_fact(fact facts[FACTS], const char *name, const
     int i = 0;
     while (facts[i].name)
         i++;
-    va_list args;
-    va_start(args, format);
     facts[i].name = name;
-    vsnprintf(facts[i].text, sizeof facts[i].text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(facts[i].text, sizeof facts[i].text, format);
 }
 
 // "mpi (2254 KiB of code), csp (149 KiB)"

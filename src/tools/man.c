@@ -70,13 +70,6 @@ static void put_name(const char *name, size_t length)
         man_put(name[i] == ' ' ? "-" : name + i, 1);
 }
 
-// Up to the empty line that ends it, or to the end.
-static size_t paragraph_length(const char *text)
-{
-    const char *end = strstr(text, "\n\n");
-    return end ? (size_t)(end - text) : strlen(text);
-}
-
 static void put_example(const char *text, size_t length)
 {
     puts(".EX");
@@ -158,7 +151,8 @@ void mlt_man_usage(const char *name, const char *words)
 void mlt_man_text(const char *text)
 {
     while (*text) {
-        size_t length = paragraph_length(text);
+        const char *end = strstr(text, "\n\n"); // an empty line ends a paragraph
+        size_t length = end ? (size_t)(end - text) : strlen(text);
         begin_paragraph();
         if (*text == ' ')
             put_example(text, length);

@@ -76,12 +76,6 @@ static char **place_of(char ***table, size_t count, size_t i)
     return &(*table)[i];
 }
 
-static char **how_place(mlt_trace_facts_table *facts, int kind, uint64_t how)
-{
-    return place_of(&facts->hows, (size_t)MLT_TRACE_KIND_COUNT * MLT_TRACE_HOWS,
-                    (size_t)kind * MLT_TRACE_HOWS + how);
-}
-
 static void read_how(mlt_trace_facts_table *facts, const line *l)
 {
     uint64_t how;
@@ -89,7 +83,8 @@ static void read_how(mlt_trace_facts_table *facts, const line *l)
         if (l->length[1] == strlen(mlt_trace_kind_names[kind]) &&
             memcmp(l->field[1], mlt_trace_kind_names[kind], l->length[1]) == 0 &&
             number(l, 2, MLT_TRACE_HOWS - 1, &how))
-            *how_place(facts, kind, how) = text_of(facts, l, 3);
+            *place_of(&facts->hows, (size_t)MLT_TRACE_KIND_COUNT * MLT_TRACE_HOWS,
+                      (size_t)kind * MLT_TRACE_HOWS + how) = text_of(facts, l, 3);
 }
 
 static void read_worker(mlt_trace_facts_table *facts, const line *l)

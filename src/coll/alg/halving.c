@@ -19,14 +19,9 @@ mlt_halving mlt_halving_begin(const mlt_emit *e, uint32_t base)
     return h;
 }
 
-uint32_t mlt_halving_rank(const mlt_emit *e, const mlt_halving *h, uint32_t number)
-{
-    return mlt_emit_up(e, mlt_fold_rank(h->fold, number), h->base);
-}
-
 uint32_t mlt_halving_partner(const mlt_emit *e, const mlt_halving *h, uint32_t k)
 {
-    return mlt_halving_rank(e, h, h->me ^ 1u << k);
+    return mlt_emit_up(e, mlt_fold_rank(h->fold, h->me ^ 1u << k), h->base);
 }
 
 // The first round's halves go straight into acc unless something is there already, the others' into

@@ -33,8 +33,7 @@ mlt_halving mlt_halving_begin(const mlt_emit *e, uint32_t base);
 // the same.
 void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt_goal_span acc);
 
-// The rank of a number, and the rank that this one meets in round k.
-uint32_t mlt_halving_rank(const mlt_emit *e, const mlt_halving *h, uint32_t number);
+// The rank that this one meets in round k.
 uint32_t mlt_halving_partner(const mlt_emit *e, const mlt_halving *h, uint32_t k);
 
 static inline mlt_goal_span mlt_halving_part(const mlt_emit *e, const mlt_halving *h,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/compare.h"
 #include "base/cycle.h"
 #include "csp/hang/hang_int.h"
 #include "csp/proc.h"
@@ -210,15 +211,9 @@ static void add_perhaps(mlt_waitfor_graph *g, uint32_t thing, uint32_t node)
 }
 
 typedef struct block {
-    uintptr_t at;
+    uint64_t at; // its address
     uint32_t node;
 } block;
-
-static int by_address(const void *a, const void *b)
-{
-    const block *x = a, *y = b;
-    return x->at < y->at ? -1 : x->at > y->at;
-}
 
 typedef struct page {
     uintptr_t at; // 1: none
@@ -270,7 +265,7 @@ static void add_arguments(mlt_waitfor_graph *g)
         if (g->state[node] != MLT_WAITFOR_NONE && at >= PAGE && at % sizeof at == 0)
             blocks[count++] = (block){at, node};
     }
-    qsort(blocks, count, sizeof *blocks, by_address);
+    qsort(blocks, count, sizeof *blocks, mlt_compare_ascending);
     for (size_t i = count; i-- > 0;) { // those that are found last are named first
         size_t next = i + 1;
         while (next < count && next - i < BLOCK_WORDS && blocks[next].at == blocks[i].at)
@@ -410,9 +405,9 @@ static bool *nodes_out(const mlt_waitfor_graph *g, int class)
     }
     while (head < tail) {
         uint32_t node = queue[head++];
-        for (uint32_t i = back.first[node]; i < back.first[node + 1]; i++) {
+        for (uint64_t i = back.first[node]; i < back.first[node + 1]; i++) {
             uint32_t from = back.to[i];
-            uint32_t members = graph.first[from + 1] - graph.first[from];
+            uint64_t members = graph.first[from + 1] - graph.first[from];
             if (out[from] || (is_team(g, &back, from) && ++open[from] < members))
                 continue;
             out[from] = true;

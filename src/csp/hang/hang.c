@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/compare.h"
 #include "base/numbers.h"
 #include "base/table.h"
 #include "csp/hang/hang_int.h"
@@ -54,9 +55,9 @@ typedef struct column {
 } column;
 
 typedef struct group {
-    uint64_t hash, members;
     uint32_t leader; // a node
     uint32_t ranges;
+    uint64_t hash, members;
     range shown[MOST_RANGES], last;
     column column[NUMBERS];
 } group;
@@ -211,15 +212,8 @@ static void add_group(mlt_text *w, const mlt_waitfor_graph *g, const group *own)
 static int by_size(const void *a, const void *b)
 {
     const group *x = a, *y = b;
-    if (x->members != y->members)
-        return x->members < y->members ? 1 : -1;
-    return x->leader < y->leader ? -1 : x->leader > y->leader;
-}
-
-static int by_leader(const void *a, const void *b)
-{
-    const group *x = a, *y = b;
-    return x->leader < y->leader ? -1 : x->leader > y->leader;
+    return mlt_compare_words((uint64_t[]){y->members, x->leader},
+                             (uint64_t[]){x->members, y->leader}, 2);
 }
 
 static void add_groups(mlt_text *w, const mlt_waitfor_graph *g)
@@ -241,7 +235,7 @@ static void add_groups(mlt_text *w, const mlt_waitfor_graph *g)
     uint32_t shown = all.count < MOST_GROUPS ? all.count : MOST_GROUPS;
     if (all.count) {
         qsort(all.items, all.count, sizeof *all.items, by_size);
-        qsort(all.items, shown, sizeof *all.items, by_leader);
+        qsort(all.items, shown, sizeof *all.items, mlt_compare_ascending32);
     }
     uint64_t left = 0;
     for (uint32_t i = 0; i < all.count; i++)

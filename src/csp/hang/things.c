@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of what is waited for, of the modules that have it.
 #include <ctype.h>
-#include <stdarg.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/upcalls.h"
 #include "csp/barrier.h"
 #include "csp/group.h"
@@ -24,10 +24,7 @@ static void keep_printable(mlt_text *w, size_t from)
 void mlt_waitfor_add(mlt_text *w, const char *format, ...)
 {
     size_t from = w->length;
-    va_list args;
-    va_start(args, format);
-    mlt_text_vadd(w, format, args);
-    va_end(args);
+    MLT_TEXT_ADD(w, format);
     keep_printable(w, from);
 }
 

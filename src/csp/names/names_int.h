@@ -12,6 +12,7 @@
 #include "csp/names/text.h"
 #include "csp/state.h"
 #include "fiber/io.h"
+#include "net/outbox.h"
 
 typedef enum mlt_names_state {
     MLT_NAMES_OFF,      // not connected
@@ -39,8 +40,7 @@ struct mlt_names {
     mlt_list_node kept; // what was registered, to be registered anew
     size_t held;
     unsigned char in[MLT_NAMES_FRAME];
-    unsigned char *out;
-    size_t out_at, out_end, out_room;
+    mlt_outbox out;
 };
 
 // Reads the file and connects, or begins to. On failure csp->why tells; *absent: no server is there.

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "csp/names/names.h"
 #include "csp/names/names_int.h"
@@ -102,7 +101,7 @@ static void close_line(mlt_names *names)
     names->dial = NULL;
     mlt_os_close_once(&names->fd);
     names->state = MLT_NAMES_OFF;
-    names->held = names->out_at = names->out_end = 0;
+    names->held = names->out.at = names->out.end = 0;
 }
 
 static bool server_watch(mlt_names *names, mlt_io_watch *w)
@@ -114,24 +113,14 @@ static bool server_watch(mlt_names *names, mlt_io_watch *w)
 // True if the line holds.
 static bool server_flush(mlt_names *names)
 {
-    while (names->out_at < names->out_end) {
-        ssize_t n = mlt_os_line_write(names->fd, names->out + names->out_at,
-                                      names->out_end - names->out_at);
-        if (n < 0)
-            return errno == EAGAIN && server_watch(names, &names->writes);
-        names->out_at += (size_t)n;
-    }
-    names->out_at = names->out_end = 0;
-    return true;
+    return mlt_outbox_flush(&names->out, names->fd, SIZE_MAX) ||
+           (errno == EAGAIN && server_watch(names, &names->writes));
 }
 
 static void server_say(mlt_names *names, const mlt_names_message *m)
 {
     unsigned char frame[MLT_NAMES_FRAME];
-    size_t bytes = mlt_names_encode(m, frame);
-    MLT_ARRAY_WANT(names->out, names->out_end + bytes, names->out_room);
-    memcpy(names->out + names->out_end, frame, bytes);
-    names->out_end += bytes;
+    mlt_outbox_add(&names->out, frame, mlt_names_encode(m, frame));
 }
 
 // Connected: says HELLO. False: csp->why tells.
@@ -540,6 +529,6 @@ void mlt_names_free(mlt_names *names)
     close_line(names);
     MLT_LIST_DRAIN(server_kept, k, &names->kept, node)
         free(k);
-    free(names->out);
+    free(names->out.bytes);
     free(names);
 }

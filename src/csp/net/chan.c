@@ -312,13 +312,6 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
     mlt_buffer_put(chan, data);
 }
 
-// The stand-in is gone, or its process has taken the offer back.
-static void nobody_is_here(mlt_route *route, const mlt_packet *packet)
-{
-    if (packet->kind == MLT_CHAN_ASK)
-        mlt_chan_reply(route, packet, MLT_CHAN_NO, 0, NULL, 0);
-}
-
 static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const void *data,
                             uint64_t bytes)
 {
@@ -339,8 +332,9 @@ static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const vo
         return;
     }
     mlt_offer *offer = chan ? find_op(chan, (uint32_t)packet->word) : NULL;
-    if (!offer) {
-        nobody_is_here(route, packet);
+    if (!offer) { // the stand-in is gone, or its process has taken the offer back
+        if (packet->kind == MLT_CHAN_ASK)
+            mlt_chan_reply(route, packet, MLT_CHAN_NO, 0, NULL, 0);
         return;
     }
     switch ((mlt_chan_packet_kind)packet->kind) {

@@ -20,7 +20,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/names/names.h"
@@ -31,6 +30,7 @@
 #include "csp/wait.h"
 #include "fiber/await.h"
 #include "fiber/io.h"
+#include "net/outbox.h"
 #include "os/fd.h"
 #include "os/line.h"
 #include "os/os.h"
@@ -68,8 +68,7 @@ typedef struct conn {
     mlt_timer timer;     // PAUSING: tries again; DIALLING: goes on; accepted and GREETING: gives up
     unsigned char *part; // what was read, but is not all there yet
     size_t part_bytes;
-    unsigned char *out;
-    size_t out_at, out_end, out_room;
+    mlt_outbox out;
 } conn;
 
 // A process that waits for a route, on its stack.
@@ -102,7 +101,6 @@ static void writes(mlt_io_watch *w);
 static void times_out(mlt_timer *t);
 static void far_accept(mlt_io_watch *w);
 static void far_is_due(mlt_timer *t);
-static bool socket_begin(conn *c);
 static bool socket_dial_on(conn *c);
 static bool socket_say_hello(conn *c);
 
@@ -159,9 +157,10 @@ static void hang_up(conn *c)
     c->dial = NULL;
     mlt_os_close_once(&c->fd);
     free(c->part);
-    free(c->out);
-    c->part = c->out = NULL;
-    c->part_bytes = c->out_at = c->out_end = c->out_room = 0;
+    free(c->out.bytes);
+    c->part = NULL;
+    c->part_bytes = 0;
+    c->out = (mlt_outbox){0};
 }
 
 static void conn_free(conn *c)
@@ -212,50 +211,24 @@ static void socket_lose(conn *c, const char *why)
 
 // ---- sending
 
-static void queue(conn *c, const void *data, size_t bytes)
-{
-    if (bytes == 0) // data may be NULL
-        return;
-    if (c->out_end + bytes > c->out_room) {
-        if (c->out_at > 0) // NULL if nothing was sent yet
-            memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
-        c->out_end -= c->out_at;
-        c->out_at = 0;
-        MLT_ARRAY_WANT(c->out, c->out_end + bytes, c->out_room);
-    }
-    memcpy(c->out + c->out_end, data, bytes);
-    c->out_end += bytes;
-}
-
 // Nothing goes out any more. The end of the connection comes to the reader.
 static void break_off(conn *c)
 {
     c->broken = true;
-    c->out_at = c->out_end = 0;
+    c->out.at = c->out.end = 0;
     mlt_io_watch_stop(c->of->csp->sched, &c->writes);
     mlt_os_line_end(c->fd);
 }
 
 static void socket_flush(conn *c)
 {
-    while (!c->broken && c->out_at < c->out_end) {
-        ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
-        if (n >= 0) {
-            c->out_at += (size_t)n;
-        } else if (errno == EAGAIN) {
-            if (!socket_watch(c, &c->writes))
-                break_off(c);
-            return;
-        } else {
-            c->broken = true;
-        }
-    }
-    c->out_at = c->out_end = 0;
-    if (c->out_room > QUEUE_KEEP) {
-        free(c->out);
-        c->out = NULL;
-        c->out_room = 0;
-    }
+    if (c->broken || mlt_outbox_flush(&c->out, c->fd, QUEUE_KEEP))
+        return;
+    c->broken = errno != EAGAIN;
+    if (c->broken)
+        c->out.at = c->out.end = 0;
+    else if (!socket_watch(c, &c->writes))
+        break_off(c);
 }
 
 static void writes(mlt_io_watch *w)
@@ -280,7 +253,7 @@ void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *dat
     const struct iovec parts[] = {{&head, sizeof head},
                                   {(void *)(uintptr_t)data, (size_t)bytes},
                                   {(void *)(uintptr_t)zeros, padding}};
-    if (c->out_at == c->out_end) { // nothing waits before it
+    if (mlt_outbox_waits(&c->out) == 0) { // nothing waits before it
         ssize_t n = mlt_os_send_with(c->fd, parts, 3, -1, false);
         if (n < 0 && errno != EAGAIN) {
             c->broken = true; // what it sent before it went is still to be read, then its end
@@ -289,14 +262,14 @@ void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *dat
         sent = n > 0 ? (size_t)n : 0;
         if (sent == whole)
             return;
-    } else if (c->out_end - c->out_at + whole > QUEUE_MOST) {
+    } else if (mlt_outbox_waits(&c->out) + whole > QUEUE_MOST) {
         break_off(c);
         return;
     }
     for (int i = 0; i < 3; i++) {
         size_t skip = sent < parts[i].iov_len ? sent : parts[i].iov_len;
         sent -= skip;
-        queue(c, (const char *)parts[i].iov_base + skip, parts[i].iov_len - skip);
+        mlt_outbox_add(&c->out, (const char *)parts[i].iov_base + skip, parts[i].iov_len - skip);
     }
     if (!socket_watch(c, &c->writes))
         break_off(c);
@@ -317,7 +290,7 @@ static void greet(conn *c, mlt_socket_greeting_verb verb, const char *text)
             memcpy(g.key, key, sizeof g.key);
         g.from = *mlt_route_own(csp, false);
     }
-    queue(c, bytes, mlt_socket_greeting_encode(&g, bytes));
+    mlt_outbox_add(&c->out, bytes, mlt_socket_greeting_encode(&g, bytes));
     socket_flush(c);
 }
 
@@ -834,13 +807,9 @@ bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
 // Nothing else runs any more, so blocking is right.
 static void say_the_rest(conn *c)
 {
-    while (!c->broken && c->out_at < c->out_end) {
-        ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
-        if (n >= 0)
-            c->out_at += (size_t)n;
-        else if (errno != EAGAIN || !mlt_os_line_wait(c->fd, true, FLUSH_MS))
+    while (!c->broken && !mlt_outbox_flush(&c->out, c->fd, QUEUE_KEEP))
+        if (errno != EAGAIN || !mlt_os_line_wait(c->fd, true, FLUSH_MS))
             break;
-    }
 }
 
 void mlt_socket_flush(mlt_csp *csp)

@@ -21,18 +21,6 @@ void mlt_flow_elements_init(mlt_pool *pool)
     mlt_pool_init(pool, sizeof(mlt_flow_element) + MLT_FLOW_SMALL, FIRST);
 }
 
-static mlt_flow_element *fill_in(mlt_flow_prefix *block, uint64_t bytes)
-{
-    mlt_flow_element *e = (mlt_flow_element *)(void *)(block + 1);
-    *e = (mlt_flow_element){.magic = MLT_FLOW_ELEMENT_MAGIC,
-                            .refs = 1,
-                            .bytes = bytes,
-                            .room = bytes,
-                            .line = MLT_FLOW_NO_LINE,
-                            .value_bytes = 1};
-    return e;
-}
-
 static MLT_COLD mlt_flow_element *new_large(uint64_t bytes)
 {
     mlt_flow_prefix *memory = NULL;
@@ -45,14 +33,14 @@ static MLT_COLD mlt_flow_element *new_large(uint64_t bytes)
     if (!memory)
         mlt_no_room("an element of %llu bytes", (unsigned long long)bytes);
     memory->stored = 0;
-    return fill_in(memory, bytes);
+    return mlt_flow_element_begin(memory + 1, bytes, false);
 }
 
 mlt_flow_element *mlt_flow_element_stored(uint64_t bytes)
 {
     mlt_flow_prefix *block =
         bytes < MLT_FLOW_STORE_BYTES ? mlt_flow_store_take(ELEMENT_LINE + bytes) : NULL;
-    return block ? fill_in(block, bytes) : mlt_flow_element_new(bytes);
+    return block ? mlt_flow_element_begin(block + 1, bytes, false) : mlt_flow_element_new(bytes);
 }
 
 static void free_large(mlt_flow_element *e)

@@ -75,16 +75,22 @@ mlt_flow_element *mlt_flow_element_own(mlt_flow_element *e);
 // The pool for small ones.
 void mlt_flow_elements_init(mlt_pool *pool);
 
-// The same as mlt_flow_element_new, for at most MLT_FLOW_SMALL bytes.
-static inline mlt_flow_element *mlt_flow_element_small(mlt_pool *pool, uint64_t bytes)
+// In memory that has room for it.
+static inline mlt_flow_element *mlt_flow_element_begin(void *memory, uint64_t bytes, bool small)
 {
-    mlt_flow_element *e = mlt_pool_take(pool);
+    mlt_flow_element *e = memory;
     *e = (mlt_flow_element){.magic = MLT_FLOW_ELEMENT_MAGIC,
                             .refs = 1,
                             .bytes = bytes,
                             .room = bytes,
-                            .small = true,
+                            .small = small,
                             .line = MLT_FLOW_NO_LINE,
                             .value_bytes = 1};
     return e;
+}
+
+// The same as mlt_flow_element_new, for at most MLT_FLOW_SMALL bytes.
+static inline mlt_flow_element *mlt_flow_element_small(mlt_pool *pool, uint64_t bytes)
+{
+    return mlt_flow_element_begin(mlt_pool_take(pool), bytes, true);
 }

@@ -10,15 +10,10 @@ const char *mlt_flow_hint(char *text, size_t size, const char *asked, const char
                           size_t count)
 {
     enum { FAR = 2, SHOWN = 8 };
-    size_t length = strlen(asked), best = length / 2 < FAR ? length / 2 : FAR;
+    size_t half = strlen(asked) / 2, best = 1 + (half < FAR ? half : FAR);
     const char *near = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = mlt_word_distance(asked, length, names[i], strlen(names[i]));
-        if (d < best || (d == best && !near)) {
-            best = d;
-            near = names[i];
-        }
-    }
+    for (size_t i = 0; i < count; i++)
+        mlt_word_nearer(asked, names[i], &near, &best);
     mlt_text out = mlt_text_on(text, size);
     if (near) {
         mlt_text_add(&out, ": did you mean %s?", near);

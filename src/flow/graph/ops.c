@@ -86,15 +86,10 @@ const char *mlt_flow_op_list(void)
 
 const char *mlt_flow_op_near(const char *name)
 {
-    size_t length = strlen(name), best = length / 2 < 2 ? length / 2 : 2;
+    size_t half = strlen(name) / 2, best = 1 + (half < 2 ? half : 2);
     const char *near = NULL;
-    for (size_t i = 0; i < OPS; i++) {
-        size_t d = mlt_word_distance(name, length, ops[i].name, strlen(ops[i].name));
-        if (d < best || (d == best && !near)) {
-            best = d;
-            near = ops[i].name;
-        }
-    }
+    for (size_t i = 0; i < OPS; i++)
+        mlt_word_nearer(name, ops[i].name, &near, &best);
     return near;
 }
 

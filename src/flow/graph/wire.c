@@ -289,12 +289,6 @@ MLT_EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const f
 
 // ---- parts
 
-static uint32_t count_of(const flow_wiring *w, const mlt_flow_thing *t)
-{
-    return t->nested ? w->builder->root_vectors.at[t->at].count
-                     : w->builder->graph->vectors[t->at].count;
-}
-
 static bool scalar(const flow_wiring *w, const mlt_flow_thing *t)
 {
     return t->nested ? w->builder->root_vectors.at[t->at].scalar
@@ -339,7 +333,8 @@ static bool slice_of(flow_wiring *w, int line, const flow_part *p, uint32_t *fir
     const mlt_flow_thing *t = &w->things.at[p->vector];
     if (t->bad)
         return false;
-    uint32_t count = count_of(w, t);
+    uint32_t count = t->nested ? w->builder->root_vectors.at[t->at].count
+                               : w->builder->graph->vectors[t->at].count;
     long by = p->step ? p->step : 1;
     char text[GRAPH_WIRE_TEXT], range[40] = "0";
     flow_part bare = *p;

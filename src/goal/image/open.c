@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opening files of schedules: the table here, each rank's code in check.c.
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "goal/image/image_int.h"
 
 const char mlt_goal_image_magic[8] = {'\x89', 'G', 'O', 'A', 'L', '\r', '\n', '\x1a'};
@@ -24,16 +24,11 @@ typedef struct complaint {
     size_t why_size;
 } complaint;
 
-static mlt_status refuse(const complaint *c, const char *format, ...) MLT_PRINTF(2, 3);
-
-static mlt_status refuse(const complaint *c, const char *format, ...)
+static MLT_PRINTF(2, 3) mlt_status refuse(const complaint *c, const char *format, ...)
 {
     int n = snprintf(c->why, c->why_size, "%s ", c->name);
-    va_list args;
-    va_start(args, format);
     if (n >= 0 && (size_t)n < c->why_size)
-        vsnprintf(c->why + n, c->why_size - (size_t)n, format, args);
-    va_end(args);
+        MLT_TEXT_PRINT(c->why + n, c->why_size - (size_t)n, format);
     return MLT_ERR_INVALID;
 }
 

@@ -18,7 +18,6 @@
 #include "goal/text/loggopsim.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,15 +151,10 @@ bool mlt_goal_is_loggopsim(const void *bytes, size_t size)
 }
 
 // Says what is wrong and where: `at` counts from the end of the cookie. Always false.
-static bool wrong(const file *f, uint64_t at, const char *format, ...) MLT_PRINTF(3, 4) MLT_COLD;
-
-static bool wrong(const file *f, uint64_t at, const char *format, ...)
+static MLT_COLD MLT_PRINTF(3, 4) bool wrong(const file *f, uint64_t at, const char *format, ...)
 {
     char message[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(message, sizeof message, format);
     return mlt_deny(f->why, f->why_size, "%s: byte %" PRIu64 ": %s", f->name, at + COOKIE_BYTES,
                     message);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "goal/text/loggopsim_int.h"
@@ -151,16 +152,8 @@ static bool is_identifier(printer *p, uint32_t name)
 static void name_rank(printer *p, const mlt_goal_rank *rank)
 {
     p->block++;
-    if (rank->count > p->state_room) {
-        free(p->state);
-        p->state = mlt_xcalloc(rank->count, 1);
-        p->state_room = rank->count;
-    }
-    if (rank->buffers_count > p->buffer_room) {
-        free(p->buffer_state);
-        p->buffer_state = mlt_xcalloc(rank->buffers_count, 1);
-        p->buffer_room = rank->buffers_count;
-    }
+    MLT_ARRAY_WANT(p->state, rank->count, p->state_room);
+    MLT_ARRAY_WANT(p->buffer_state, rank->buffers_count, p->buffer_room);
     for (uint32_t a = 0; a < rank->count; a++) {
         uint32_t name = rank->actions[a].label;
         bool own = name && is_identifier(p, name) && p->label_in[name] != p->block;

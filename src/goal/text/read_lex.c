@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GOAL's tokens, which dialect a text is in, and errors that show their place.
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/character.h"
+#include "base/text.h"
 #include "goal/text/read_int.h"
 
 enum { SPACE = 1, LETTER = 2, DIGIT = 4, INSIDE = LETTER | DIGIT };
@@ -316,10 +316,7 @@ static void show_line(sink *s, const char *line, const char *line_end, const cha
 bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *format, ...)
 {
     char message[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(message, sizeof message, format);
     const char *line = reader->text, *line_end;
     uint64_t lines = 1;
     for (const char *c; (c = memchr(line, '\n', (size_t)(at - line))); lines++)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +21,6 @@ static bool many_in(mlt_collective c)
 static bool many_out(mlt_collective c)
 {
     return c == MLT_COLL_GATHER || c == MLT_COLL_ALLGATHER || c == MLT_COLL_ALLTOALL;
-}
-
-// What collectives take a root's word, and give it.
-static bool from_root(mlt_collective c)
-{
-    return c == MLT_COLL_BCAST || c == MLT_COLL_SCATTER;
 }
 
 static bool to_root(mlt_collective c)
@@ -55,7 +48,7 @@ static bool has_in(const mlt_goal_spec *is, uint32_t rank)
         return false;
     if (c == MLT_COLL_REDUCE_TO)
         return !is->contributes || is->contributes[rank];
-    if (from_root(c))
+    if (c == MLT_COLL_BCAST || c == MLT_COLL_SCATTER)
         return rank == is->root;
     return !is->in_place || (to_root(c) && rank != is->root);
 }
@@ -111,10 +104,7 @@ static uint64_t bytes_of(const mlt_claim *claim, uint32_t rank, bool out)
 void mlt_claim_wrong(mlt_check *check, uint32_t rank, const char *format, ...)
 {
     char text[MLT_CHECK_TEXT];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(text, sizeof text, format);
     mlt_check_tell(check, MLT_FAULT_INVALID, rank, "this cannot be shown to perform %s: %s",
                    mlt_collective_names[check->options->is->collective], text);
 }
@@ -351,9 +341,7 @@ static void name_claim(const mlt_claim *claim, mlt_check *check)
         snprintf(op, sizeof op, " user %u", is->user);
     else if (mlt_collective_reduces(is->collective))
         snprintf(op, sizeof op, " %s%s", mlt_op_names[is->op], mlt_op_type_names[is->type]);
-    bool rooted = is->collective == MLT_COLL_BCAST || is->collective == MLT_COLL_REDUCE ||
-                  is->collective == MLT_COLL_GATHER || is->collective == MLT_COLL_SCATTER;
-    if (rooted)
+    if (mlt_collective_has_root(is->collective))
         snprintf(root, sizeof root, " with root %u", is->root);
     if (is->collective == MLT_COLL_EXCHANGE)
         snprintf(size, sizeof size, ", %" PRIu64 " messages", claim->pieces_at[claim->ranks]);

@@ -155,11 +155,6 @@ bool mlt_check_cycles(mlt_check *check)
 
 // ---- messages
 
-static bool matched(const mlt_check *check, mlt_goal_place place)
-{
-    return mlt_goal_partner(check->pairs, place.rank, place.action).action != MLT_GOAL_NONE;
-}
-
 static bool is_wild(const mlt_goal_action *action)
 {
     return mlt_goal_is_recv(action) &&
@@ -196,8 +191,9 @@ static mlt_goal_place nearest(const mlt_check *check, mlt_goal_place place)
     const mlt_goal_rank *peer = &check->program->rank[action->peer];
     for (uint32_t a = 0; a < peer->count; a++) {
         mlt_goal_place other = {(uint32_t)action->peer, a};
+        bool lone = mlt_goal_partner(check->pairs, other.rank, a).action == MLT_GOAL_NONE;
         int like = likeness(action, place.rank, &peer->actions[a], other.rank,
-                            mlt_goal_is_message(&peer->actions[a]) && !matched(check, other));
+                            mlt_goal_is_message(&peer->actions[a]) && lone);
         if (like > most) {
             most = like;
             best = other;

@@ -114,11 +114,6 @@ static inline uint32_t mlt_grow_lowest(uint32_t rank)
     return rank & (0u - rank);
 }
 
-static inline uint32_t mlt_grow_highest(uint32_t rank)
-{
-    return rank ? 1u << (31 - __builtin_clz(rank)) : 0;
-}
-
 // The least size of a dimension: two inside, or nothing would show that they are alike; and with two
 // alone, up and down are the same.
 static inline uint32_t mlt_grow_least(uint32_t low, uint32_t high)

@@ -104,7 +104,7 @@ int64_t mlt_grow_peer(const mlt_grow_slot *slot, const mlt_grow_grid *grid, uint
     case MLT_GROW_PARENT_LOW:
         return rank ? (int64_t)(rank - mlt_grow_lowest(rank)) : MLT_GROW_NONE;
     case MLT_GROW_PARENT_HIGH:
-        return rank ? (int64_t)(rank - mlt_grow_highest(rank)) : MLT_GROW_NONE;
+        return rank ? (int64_t)(rank - (1u << (31 - __builtin_clz(rank)))) : MLT_GROW_NONE;
     case MLT_GROW_RANK:
         return slot->at;
     case MLT_GROW_LAST:

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,17 +32,12 @@ typedef struct cluster_reader {
     size_t why_size;
 } cluster_reader;
 
-static bool fail(const cluster_reader *r, const char *format, ...) MLT_PRINTF(2, 3);
-static bool fail(const cluster_reader *r, const char *format, ...)
+static MLT_PRINTF(2, 3) bool fail(const cluster_reader *r, const char *format, ...)
 {
     int length = snprintf(r->why, r->why_size, "%s:%u:%zu: ", r->name, r->line,
                           (size_t)(r->word_start - r->line_start) + 1);
-    if (length < 0 || (size_t)length >= r->why_size)
-        return false;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(r->why + length, r->why_size - (size_t)length, format, args);
-    va_end(args);
+    if (length >= 0 && (size_t)length < r->why_size)
+        MLT_TEXT_PRINT(r->why + length, r->why_size - (size_t)length, format);
     return false;
 }
 
@@ -225,8 +219,11 @@ static bool read_place(cluster_reader *r)
     return r->to->list_count ? true : fail(r, "the list should have a host for each rank");
 }
 
-static bool read_costs(cluster_reader *r, mlt_loggops *to)
+// The line's word says of what.
+static bool read_costs(cluster_reader *r)
 {
+    mlt_cluster *c = r->to;
+    mlt_loggops *to = is(r, "large") ? &c->large : is(r, "within-host") ? &c->within : &c->between;
     const setting all[] = {{"L", 0, MOST_NS, .real = &to->L},
                            {"o", 0, MOST_NS, .real = &to->o},
                            {"g", 0, MOST_NS, .real = &to->g},
@@ -234,21 +231,6 @@ static bool read_costs(cluster_reader *r, mlt_loggops *to)
                            {"O", 0, MOST_NS, .real = &to->O}};
     const char *are = "here should be L, o, g, G or O and a number of ns";
     return read_some(r, all, 5, are, are);
-}
-
-static bool read_within(cluster_reader *r)
-{
-    return read_costs(r, &r->to->within);
-}
-
-static bool read_large(cluster_reader *r)
-{
-    return read_costs(r, &r->to->large);
-}
-
-static bool read_between(cluster_reader *r)
-{
-    return read_costs(r, &r->to->between);
 }
 
 static bool read_S(cluster_reader *r)
@@ -387,8 +369,8 @@ static const struct line_kind {
              {"cores", read_plain},
              {"nics", read_plain},
              {"place", read_place},
-             {"within-host", read_within},
-             {"between-hosts", read_between},
+             {"within-host", read_costs},
+             {"between-hosts", read_costs},
              {"S", read_S},
              {"exec", read_plain},
              {"network", read_network},
@@ -396,7 +378,7 @@ static const struct line_kind {
              {"processors", read_processors},
              {"numa", read_plain},
              {"sockets", read_plain},
-             {"large", read_large},
+             {"large", read_costs},
              {"noise", read_plain}};
 enum { LINES = sizeof lines / sizeof *lines, WITHIN = 4, NETWORK = 8, LINK = 9, LARGE = 13 };
 

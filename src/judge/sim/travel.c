@@ -147,12 +147,6 @@ static void go_on(mlt_sim *sim, uint32_t number, uint64_t time, uint32_t seq)
     t->unused = number;
 }
 
-// Messages come to the memory of their node in another order than that of their sends.
-static bool is_loose(const mlt_sim *sim)
-{
-    return sim->travel->noise > 0 || sim->cost[1].o != sim->cost[2].o;
-}
-
 void mlt_sim_depart(mlt_sim *sim, uint32_t send, uint64_t time, uint32_t what, uint32_t seq)
 {
     mlt_sim_travel *t = sim->travel;
@@ -160,6 +154,8 @@ void mlt_sim_depart(mlt_sim *sim, uint32_t send, uint64_t time, uint32_t what, u
     mlt_goal_place place = mlt_sim_place(sim, send);
     int32_t peer = sim->program->rank[place.rank].actions[place.action].peer;
     bool inside = sim->actions[send].bits & MLT_SIM_NEAR;
+    // Messages come to the memory of their node in another order than that of their sends.
+    bool loose = inside && (t->noise > 0 || sim->cost[1].o != sim->cost[2].o);
     const uint32_t *where = inside ? t->node : t->nic;
     t->travellers[number] = (mlt_sim_traveller){.send = send,
                                                 .from = where[place.rank],
@@ -167,7 +163,7 @@ void mlt_sim_depart(mlt_sim *sim, uint32_t send, uint64_t time, uint32_t what, u
                                                 .what = what,
                                                 .late = time,
                                                 .inside = inside,
-                                                .loose = inside && is_loose(sim)};
+                                                .loose = loose};
     sim->result->network_messages += !inside;
     go_on(sim, number, time, seq);
 }

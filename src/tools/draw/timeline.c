@@ -54,12 +54,6 @@ static double y_of(const timeline *t, uint32_t rank, const mlt_goal_action *acti
     return TIMELINE_TOP + (double)*row_of(t, rank, action->cpu) * TIMELINE_ROW;
 }
 
-static bool receives(const mlt_goal_action *action)
-{
-    return action->kind == MLT_GOAL_RECV || action->kind == MLT_GOAL_RECV_EXEC ||
-           action->kind == MLT_GOAL_RECV_USER;
-}
-
 // How long the action holds its CPU, in ps.
 static uint64_t timeline_cpu_ps(const mlt_drawing *d, uint32_t rank, uint32_t number)
 {
@@ -72,7 +66,7 @@ static uint64_t timeline_cpu_ps(const mlt_drawing *d, uint32_t rank, uint32_t nu
     double ns = 0;
     if (action->kind == MLT_GOAL_SEND)
         ns = m->o + more * m->O;
-    else if (receives(action))
+    else if (mlt_goal_is_recv(action))
         ns = m->o + more * (m->O > m->G ? m->O : m->G) +
              (action->kind == MLT_GOAL_RECV ? 0 : m->exec * (double)action->size[0]);
     else if (action->kind == MLT_GOAL_EXEC || action->kind == MLT_GOAL_USER)
@@ -207,7 +201,7 @@ static void draw_waits(const timeline *t, FILE *to, uint32_t rank, uint32_t a)
     const mlt_goal_action *action = &t->drawing->program->rank[rank].actions[a];
     times at = drawn_times(t->drawing, rank, a);
     double y = y_of(t, rank, action);
-    if (receives(action))
+    if (mlt_goal_is_recv(action))
         wait_line(t, to, y, at.start, at.busy);
     wait_line(t, to, y, at.idle, at.finish);
 }

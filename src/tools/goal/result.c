@@ -46,8 +46,7 @@ static const char *idle_option(const mlt_source *source)
     mlt_collective c = (mlt_collective)result_asked.is;
     bool reduces = mlt_collective_reduces(c);
     bool blocks = c == MLT_COLL_GATHER || c == MLT_COLL_ALLGATHER || c == MLT_COLL_SCATTER;
-    bool rooted = c == MLT_COLL_BCAST || c == MLT_COLL_REDUCE || c == MLT_COLL_GATHER ||
-                  c == MLT_COLL_SCATTER;
+    bool rooted = mlt_collective_has_root(c);
     bool stays = blocks || c == MLT_COLL_REDUCE || c == MLT_COLL_ALLREDUCE || c == MLT_COLL_SCAN ||
                  c == MLT_COLL_EXSCAN;
     blocks = blocks || c == MLT_COLL_ALLTOALL || c == MLT_COLL_REDUCE_SCATTER;

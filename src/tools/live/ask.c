@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compare.h"
 #include "launch/live/live.h"
 #include "os/line.h"
 
@@ -34,12 +35,6 @@ static bool ask_read_line(const char *line, const char *prefix, mlt_live_found *
     return true;
 }
 
-static int by_pid(const void *a, const void *b)
-{
-    uint32_t x = ((const mlt_live_found *)a)->pid, y = ((const mlt_live_found *)b)->pid;
-    return (x > y) - (x < y);
-}
-
 // How many there are; -1: the system does not tell.
 static int list_jobs(mlt_live_found found[ASK_MOST])
 {
@@ -52,7 +47,7 @@ static int list_jobs(mlt_live_found found[ASK_MOST])
     while (count < ASK_MOST && fgets(line, sizeof line, in))
         count += ask_read_line(line, prefix, &found[count]);
     fclose(in);
-    qsort(found, (size_t)count, sizeof *found, by_pid);
+    qsort(found, (size_t)count, sizeof *found, mlt_compare_ascending32);
     return count;
 }
 

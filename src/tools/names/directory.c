@@ -103,9 +103,7 @@ static void wait_free(mlt_directory *directory, waiter *w)
 
 static void directory_answer_waits(mlt_directory *directory, const mlt_directory_name *name)
 {
-    for (mlt_list_node *at = directory->waits.next, *next; at != &directory->waits; at = next) {
-        waiter *w = mlt_container_of(at, waiter, every);
-        next = at->next;
+    MLT_LIST_EACH_SAFE(waiter, w, &directory->waits, every) {
         if (strcmp(w->name, name->name) != 0)
             continue;
         mlt_directory_owner *owner = w->owner;

@@ -6,13 +6,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "csp/names/file.h"
 #include "csp/names/text.h"
 #include "csp/net/far.h"
@@ -141,10 +141,7 @@ static int dial_far(const mlt_names_file *file)
 // Where no server runs `millet names status` says so on standard output.
 static _Noreturn MLT_PRINTF(2, 3) void names_absent(bool asks, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(MLT_ARGS_WHY, format, args);
-    va_end(args);
+    MLT_TEXT_PRINT(mlt_args_why, sizeof mlt_args_why, format);
     if (!asks)
         mlt_args_failed("%s", mlt_args_why);
     printf("%s\n", mlt_args_why);

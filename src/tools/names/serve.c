@@ -22,12 +22,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/list.h"
 #include "base/memory.h"
 #include "csp/names/file.h"
 #include "csp/names/text.h"
 #include "csp/net/far.h"
+#include "net/outbox.h"
 #include "os/fd.h"
 #include "os/line.h"
 #include "os/os.h"
@@ -50,8 +50,7 @@ typedef struct names_serve_client {
     mlt_directory_owner owner; // if admitted
     size_t held;               // bytes of `in`
     unsigned char in[MLT_NAMES_FRAME];
-    unsigned char *out;
-    size_t out_at, out_end, out_room;
+    mlt_outbox out;
 } names_serve_client;
 
 struct mlt_names_serve {
@@ -72,8 +71,8 @@ struct mlt_names_serve {
 
 static void ask_events(names_serve_client *c)
 {
-    uint32_t events = c->out_end > c->out_at ? EPOLLOUT : 0;
-    if (c->out_end - c->out_at < OUT_MOST)
+    uint32_t events = mlt_outbox_waits(&c->out) ? EPOLLOUT : 0;
+    if (mlt_outbox_waits(&c->out) < OUT_MOST)
         events |= EPOLLIN;
     if (c->fd < 0 || events == c->events)
         return;
@@ -100,42 +99,19 @@ static void names_serve_hang_up(names_serve_client *c)
 
 static void names_serve_write_out(names_serve_client *c)
 {
-    while (c->fd >= 0 && c->out_at < c->out_end) {
-        ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
-        if (n < 0 && errno == EAGAIN)
-            break;
-        if (n < 0) {
-            names_serve_hang_up(c);
-            return;
-        }
-        c->out_at += (size_t)n;
-    }
-    if (c->out_at == c->out_end) {
-        c->out_at = c->out_end = 0;
-        if (c->out_room > OUT_MOST) { // a burst is over
-            free(c->out);
-            c->out = NULL;
-            c->out_room = 0;
-        }
-    }
-    ask_events(c);
+    if (c->fd < 0)
+        return;
+    if (!mlt_outbox_flush(&c->out, c->fd, OUT_MOST) && errno != EAGAIN)
+        names_serve_hang_up(c);
+    else
+        ask_events(c);
 }
 
 static void names_serve_say(names_serve_client *c, const mlt_names_message *message)
 {
     unsigned char frame[MLT_NAMES_FRAME];
-    size_t bytes = mlt_names_encode(message, frame);
-    if (c->fd < 0)
-        return;
-    if (c->out_end + bytes > c->out_room) {
-        if (c->out_at > 0) // NULL if nothing was said yet
-            memmove(c->out, c->out + c->out_at, c->out_end - c->out_at);
-        c->out_end -= c->out_at;
-        c->out_at = 0;
-        MLT_ARRAY_WANT(c->out, c->out_end + bytes, c->out_room);
-    }
-    memcpy(c->out + c->out_end, frame, bytes);
-    c->out_end += bytes;
+    if (c->fd >= 0)
+        mlt_outbox_add(&c->out, frame, mlt_names_encode(message, frame));
 }
 
 static void names_serve_answer(names_serve_client *c, uint32_t id, csp_status status,
@@ -295,7 +271,7 @@ static void handle_held(names_serve_client *c)
 {
     size_t at = 0;
     int bytes = 0;
-    while (c->fd >= 0 && c->out_end - c->out_at < OUT_MOST) {
+    while (c->fd >= 0 && mlt_outbox_waits(&c->out) < OUT_MOST) {
         mlt_names_message m;
         bytes = mlt_names_decode(c->in + at, c->held - at, &m);
         if (bytes <= 0)
@@ -323,7 +299,7 @@ static void read_in(names_serve_client *c)
     for (int rounds = 0; c->fd >= 0; rounds++) {
         handle_held(c);
         names_serve_write_out(c);
-        if (c->fd < 0 || rounds == NAMES_SERVE_ROUNDS || c->out_end - c->out_at >= OUT_MOST)
+        if (c->fd < 0 || rounds == NAMES_SERVE_ROUNDS || mlt_outbox_waits(&c->out) >= OUT_MOST)
             return;
         ssize_t n = mlt_os_line_read(c->fd, c->in + c->held, sizeof c->in - c->held);
         if (n < 0 && errno == EAGAIN)
@@ -432,10 +408,8 @@ static int patience_ms(const mlt_names_serve *serve, uint64_t now)
 
 static void free_gone(mlt_names_serve *serve)
 {
-    while (!mlt_list_empty(&serve->gone)) {
-        names_serve_client *c =
-            mlt_container_of(mlt_list_pop_front(&serve->gone), names_serve_client, link);
-        free(c->out);
+    MLT_LIST_DRAIN(names_serve_client, c, &serve->gone, link) {
+        free(c->out.bytes);
         free(c);
     }
 }

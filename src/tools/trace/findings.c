@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/trace/findings.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/numbers.h"
+#include "base/text.h"
 
 typedef struct findings_run {
     const mlt_causes *c;
@@ -28,13 +28,10 @@ typedef struct findings_run {
 
 static MLT_PRINTF(3, 4) void findings_find(findings_run *r, int64_t rank, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    if (r->count < MLT_FINDINGS_MOST) {
-        r->found[r->count].rank = rank;
-        vsnprintf(r->found[r->count++].text, MLT_FINDING_BYTES, format, args);
-    }
-    va_end(args);
+    if (r->count == MLT_FINDINGS_MOST)
+        return;
+    r->found[r->count].rank = rank;
+    MLT_TEXT_PRINT(r->found[r->count++].text, MLT_FINDING_BYTES, format);
 }
 
 static double work_of(const mlt_causes *c, uint32_t rank)

@@ -579,11 +579,6 @@ static void join_workers(mlt_story *story, mlt_streams *c)
     }
 }
 
-static bool meets(const mlt_story_call *call)
-{
-    return call->group >= MLT_GROUP_BARRIER && call->group <= MLT_GROUP_CHAIN;
-}
-
 static void attend(mlt_story *story, mlt_streams *numbers, mlt_streams *meetings,
                    mlt_streams *comms, uint32_t rank, mlt_story_call *call)
 {
@@ -645,9 +640,11 @@ static void find_meetings(mlt_story *story)
                        story->messages[i].to);
     join_workers(story, &comms);
     for (uint32_t rank = 0; rank < story->rank_count; rank++)
-        for (uint32_t i = 0; i < story->ranks[rank].call_count; i++)
-            if (meets(&story->ranks[rank].calls[i]))
-                attend(story, &numbers, &meetings, &comms, rank, &story->ranks[rank].calls[i]);
+        for (uint32_t i = 0; i < story->ranks[rank].call_count; i++) {
+            mlt_story_call *call = &story->ranks[rank].calls[i];
+            if (call->group >= MLT_GROUP_BARRIER && call->group <= MLT_GROUP_CHAIN)
+                attend(story, &numbers, &meetings, &comms, rank, call);
+        }
     check_meetings(story);
 }
 

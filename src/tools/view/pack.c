@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/view/pack.h"
 
+#include <endian.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "tools/trace/findings.h"
 #include "tools/view/levels.h"
 #include "tools/view/schedule.h"
@@ -26,11 +27,8 @@ enum {
 // What follows is an item of a list; `format`: how it begins.
 static MLT_PRINTF(2, 3) void put_item(mlt_text *json, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
     mlt_text_add(json, "%s", strchr("[{", json->text[json->length - 1]) ? "" : ",\n");
-    mlt_text_vadd(json, format, args);
-    va_end(args);
+    MLT_TEXT_ADD(json, format);
 }
 
 // ---- numbers of as few bytes as they need
@@ -48,12 +46,6 @@ void mlt_pack_number(mlt_text *data, uint64_t n)
 void mlt_pack_signed(mlt_text *data, int64_t n)
 {
     mlt_pack_number(data, n < 0 ? ~((uint64_t)n << 1) : (uint64_t)n << 1);
-}
-
-static void put_u32(mlt_text *data, uint32_t n)
-{
-    uint8_t bytes[4] = {(uint8_t)n, (uint8_t)(n >> 8), (uint8_t)(n >> 16), (uint8_t)(n >> 24)};
-    mlt_text_put(data, bytes, sizeof bytes);
 }
 
 // ---- calls, waits, messages
@@ -110,7 +102,8 @@ static void pack_spans(const mlt_causes *c, uint64_t most, mlt_text *json, mlt_t
     mlt_text ranks = {0};
     size_t at = data->length;
     for (uint32_t i = 0; i < s->rank_count; i++) {
-        put_u32(data, (uint32_t)ranks.length);
+        uint32_t begin = htole32((uint32_t)ranks.length);
+        mlt_text_put(data, &begin, sizeof begin);
         mlt_pack_rank(c, i, 0, UINT64_MAX, &ranks);
     }
     mlt_text_add(json, ",\n\"spans\":{\"count\":%" PRIu64 ",\"index\":%zu,\"at\":%zu}", spans, at,

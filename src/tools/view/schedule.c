@@ -82,13 +82,6 @@ static uint32_t schedule_choose(const mlt_story *s, schedule *chosen)
     return count;
 }
 
-// The call of a rank in which it was at a time; NULL: in none.
-static const mlt_story_call *call_at(const mlt_story_rank *r, uint64_t time)
-{
-    uint32_t i = mlt_pack_first(r, time);
-    return i < r->call_count && r->calls[i].begin <= time ? &r->calls[i] : NULL;
-}
-
 static void find_parties(const mlt_story *s, schedule *c)
 {
     for (uint32_t rank = 0; rank < s->rank_count; rank++) {
@@ -128,9 +121,12 @@ static void find_messages(const mlt_story *s, schedule *chosen, uint32_t count)
         if (m->context % 8 < FIRST_OF_OPS || m->sent == MLT_STORY_UNKNOWN ||
             m->matched == MLT_STORY_UNKNOWN || m->from >= s->rank_count)
             continue;
-        const mlt_story_call *call = call_at(&s->ranks[m->from], m->sent);
-        for (uint32_t k = 0; call && k < count; k++)
-            if (chosen[k].index == call->meeting)
+        const mlt_story_rank *r = &s->ranks[m->from];
+        uint32_t call = mlt_pack_first(r, m->sent);
+        if (call == r->call_count || r->calls[call].begin > m->sent)
+            continue;
+        for (uint32_t k = 0; k < count; k++)
+            if (chosen[k].index == r->calls[call].meeting)
                 add_message(&chosen[k], m);
     }
 }

@@ -22,11 +22,6 @@ static void place(const mlt_emit *e, mlt_goal_span out, mlt_goal_span row, uint3
                   mlt_emit_row(e, row, e->rank, first + fit, count - fit), recv);
 }
 
-static uint32_t radix_of(const mlt_coll_shape *shape)
-{
-    return shape->radix ? shape->radix : 2;
-}
-
 // At most so many messages come.
 static uint32_t most_lots(uint32_t ranks, uint32_t radix)
 {
@@ -41,7 +36,7 @@ void mlt_alg_allgather_bruck(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
     mlt_goal_span out;
-    uint32_t copy, own = NONE, lots = 0, radix = radix_of(e->shape);
+    uint32_t copy, own = NONE, lots = 0, radix = e->shape->radix ? e->shape->radix : 2;
     mlt_goal_span in = mlt_emit_gathered(e, &out, &copy);
     mlt_goal_span row = mlt_emit_buffer_if(e, e->ranks > 1, "tmp", mlt_emit_all(e));
     if (e->ranks > radix)
