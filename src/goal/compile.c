@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "goal/graph.h"
 #include "goal/heap.h"
 #include "goal/sched.h"

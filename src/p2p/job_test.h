@@ -12,6 +12,7 @@
 
 #include "base/unit_test.h"
 #include "boot/job.h"
+#include "os/os.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 
