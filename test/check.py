@@ -461,11 +461,11 @@ def stage_fortran(stage, quick):
 
 def stage_hosts(stage, quick):
     """several hosts on this machine: jobs on them by way of TCP, by ssh, with faults at random moments, and nothing is left behind"""
+    script(stage, "test/hosts/run", "--build", BUILD)  # by itself: it waits for what a cut network still lets pass
     together(stage,  # the longest first
              # All programs run by `test/run_mpi --mode hosts --mode hostfibers`, all faults in all layouts by `test/hosts/faults --times 20 -j 4`.
              ("test/run_mpi", "--build", BUILD, "-j", "3", "--patience", "3", "--mode", "hosts", "--mode", "hostfibers", "--only", ON_HOSTS),
              ("test/hosts/net", "--build", BUILD),
-             ("test/hosts/run", "--build", BUILD),
              ("test/hosts/faults", "--build", BUILD, "--spread", "-j", "3", "--patience", "3"),
              ("test/flow/run", "--build", BUILD, "--hosts"),
              ("test/ports/run", "--build", BUILD),
