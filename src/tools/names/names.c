@@ -21,7 +21,7 @@
 #include "os/os.h"
 #include "tools/names/serve.h"
 
-enum { FAR_BYTES = 800, PATIENCE_MS = 10000 }; // for an answer of the server
+enum { FAR_BYTES = 800, ANSWER_MS = 10000 }; // for an answer of the server
 
 // ---- where it is
 
@@ -55,7 +55,7 @@ typedef struct line {
 
 static void names_wait_for(int fd, bool writes)
 {
-    if (!mlt_os_line_wait(fd, writes, PATIENCE_MS))
+    if (!mlt_os_line_wait(fd, writes, ANSWER_MS))
         mlt_args_failed("the name server does not answer");
 }
 
