@@ -44,23 +44,18 @@ typedef struct mlt_coll_list {
 
 // Such a side: of the arguments sendbuf, sendcounts, sdispls and sendtype or sendtypes; or sendbuf,
 // sendcount, sendtype.
+#define MLT_COLL_LIST_OF(which_, buf_, counts_, name_, displs_, ...)                               \
+    (&(mlt_coll_list){.which = which_,                                                             \
+                      .buf = buf_,                                                                 \
+                      .listed = true,                                                              \
+                      .counts = counts_,                                                           \
+                      .displs = displs_,                                                           \
+                      .displs_name = name_,                                                        \
+                      __VA_ARGS__})
 #define MLT_COLL_LIST(which_, buf_, counts_, name_, displs_, type_)                                \
-    (&(mlt_coll_list){.which = which_,                                                             \
-                      .buf = buf_,                                                                 \
-                      .listed = true,                                                              \
-                      .counts = counts_,                                                           \
-                      .displs = displs_,                                                           \
-                      .displs_name = name_,                                                        \
-                      .type = type_})
+    MLT_COLL_LIST_OF(which_, buf_, counts_, name_, displs_, .type = type_)
 #define MLT_COLL_LIST_TYPED(which_, buf_, counts_, name_, displs_, types_)                         \
-    (&(mlt_coll_list){.which = which_,                                                             \
-                      .buf = buf_,                                                                 \
-                      .listed = true,                                                              \
-                      .counts = counts_,                                                           \
-                      .displs = displs_,                                                           \
-                      .displs_name = name_,                                                        \
-                      .typed = true,                                                               \
-                      .types = types_})
+    MLT_COLL_LIST_OF(which_, buf_, counts_, name_, displs_, .typed = true, .types = types_)
 #define MLT_COLL_LIST_ALIKE(which_, buf_, count_, type_)                                           \
     (&(mlt_coll_list){.which = which_, .buf = buf_, .count = count_, .type = type_})
 
