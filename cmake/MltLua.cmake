@@ -5,8 +5,8 @@ find_path(MLT_LUA_HEADERS lua.h PATH_SUFFIXES lua5.4 lua54)
 find_library(MLT_LUA_LIBRARY NAMES lua5.4 lua54)
 mark_as_advanced(MLT_LUA_HEADERS MLT_LUA_LIBRARY)
 
-set(MLT_LUA_WITHOUT generate.c goal.c rulebook.c rulebook_alg.c rulebook_read.c library.c limit.c match.c
-    stack.c intercept.c)
+file(GLOB MLT_LUA_WITHOUT RELATIVE ${CMAKE_SOURCE_DIR}/src/lua CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/lua/*.c)
+list(REMOVE_ITEM MLT_LUA_WITHOUT none.c check.c plugin.c)
 if(MLT_LUA_HEADERS AND MLT_LUA_LIBRARY)
   set(MLT_LUA_WITHOUT none.c)
 else()

@@ -122,6 +122,34 @@ function(mlt_fuzz_program LAYER FILE)
   set_tests_properties(fuzz_${STEM} PROPERTIES LABELS "${LAYER};fuzz" TIMEOUT ${MLT_TEST_TIMEOUT_MOST} SKIP_RETURN_CODE 77)
 endfunction()
 
+# ---- a GPU: the stand-in for its driver and the kernels compiled for the processor, in build/test/gpu (test/gpu/stand_in.c)
+
+set(MLT_STAND_IN ${MLT_TEST_DIR}/gpu)
+add_library(stand_in SHARED EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/test/gpu/stand_in.c)
+set_target_properties(stand_in PROPERTIES OUTPUT_NAME cuda SOVERSION 1)
+target_link_libraries(stand_in PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+add_library(stand_in_kernels SHARED EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/test/gpu/kernels.c)
+target_include_directories(stand_in_kernels PRIVATE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(stand_in_kernels PRIVATE -O2 -ffp-contract=off -fno-strict-aliasing -fsanitize=alignment -fsanitize-undefined-trap-on-error)
+set_target_properties(stand_in stand_in_kernels PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${MLT_STAND_IN})
+set_source_files_properties(${CMAKE_SOURCE_DIR}/test/gpu/kernels.c PROPERTIES OBJECT_DEPENDS
+                            "${CMAKE_SOURCE_DIR}/src/gpu/kernels.cu;${CMAKE_SOURCE_DIR}/src/gpu/kernels.h")
+
+# The layer that puts programs' buffers into device memory (test/gpu/layer.c). Whoever preloads it says where the driver is.
+set(MLT_LAYER_GEN ${CMAKE_BINARY_DIR}/gen/gpu_layer.c)
+set(MLT_LAYER ${CMAKE_SOURCE_DIR}/test/gpu)
+if(TARGET mlt_mpi)
+  add_custom_command(OUTPUT ${MLT_LAYER_GEN} COMMAND ${Python3_EXECUTABLE} ${MLT_LAYER}/gen_layer.py ${MLT_LAYER_GEN} COMMENT "Writing the layer of device buffers"
+                     DEPENDS ${MLT_LAYER}/gen_layer.py ${CMAKE_SOURCE_DIR}/spec/gen_mpi.py ${CMAKE_SOURCE_DIR}/spec/mpi_functions.tsv
+                             ${CMAKE_SOURCE_DIR}/spec/mpi_constants.tsv ${CMAKE_SOURCE_DIR}/spec/datatypes.tsv)
+  add_library(device_layer SHARED ${MLT_LAYER}/layer.c ${MLT_LAYER}/layer_calls.c ${MLT_LAYER}/layer_memory.c ${MLT_LAYER}/layer_spans.c ${MLT_LAYER_GEN})
+  target_include_directories(device_layer PRIVATE ${MLT_LAYER} ${CMAKE_BINARY_DIR}/include)
+  target_link_libraries(device_layer PRIVATE stand_in Threads::Threads)
+  target_compile_options(device_layer PRIVATE -fvisibility=default)
+  add_dependencies(device_layer mlt_gen stand_in_kernels)
+  set_target_properties(device_layer PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${MLT_STAND_IN} SKIP_BUILD_RPATH TRUE)
+endif()
+
 # Looking for leaks takes seconds a program. Of the tests that go over the same code again and again, these look.
 set(MLT_LEAKS_ONLY_IN goal_text_read goal_image_image judge_check_check judge_pass_pass goal_derive coll_alg_alg coll_choose lua_generate lua_rulebook)
 
@@ -146,10 +174,16 @@ foreach(LAYER IN LISTS MLT_LAYER_LIST)
     if(LAYER MATCHES "^(goal|judge|coll|lua|tools)$" AND NOT NAME IN_LIST MLT_LEAKS_ONLY_IN)
       set_tests_properties(${NAME} PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
     endif()
+    if(NAME STREQUAL gpu_kernel)
+      add_dependencies(${NAME} stand_in stand_in_kernels)
+      set_tests_properties(${NAME} PROPERTIES ENVIRONMENT
+                           "LD_LIBRARY_PATH=${MLT_STAND_IN};STAND_IN_KERNELS=$<TARGET_FILE:stand_in_kernels>;STAND_IN_LATE_US=0")
+    endif()
     list(APPEND MLT_LAYER_TESTS ${NAME})
   endforeach()
   foreach(NAME IN LISTS MLT_LEAKS_ONLY_IN)
-    if(NAME MATCHES "^${LAYER}_" AND NOT TARGET ${NAME})
+    string(REGEX REPLACE "^${LAYER}_" "" STEM ${NAME})
+    if(NOT STEM STREQUAL NAME AND NOT TARGET ${NAME} AND NOT "${STEM}_test.c" IN_LIST MLT_LAYER_WITHOUT_${LAYER})
       message(FATAL_ERROR "MLT_LEAKS_ONLY_IN: there is no test ${NAME}")
     endif()
   endforeach()

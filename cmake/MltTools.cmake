@@ -138,6 +138,17 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/share)
   endforeach()
   install(FILES ${MLT_SHARED} DESTINATION share/millet)
 endif()
+# The experiments of `millet papers`: in a build tree they are the source's own.
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/millet)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/papers ${CMAKE_BINARY_DIR}/share/millet/papers SYMBOLIC)
+install(DIRECTORY papers DESTINATION share/millet USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
+# Python finds the library by its own place, so the build tree has the same layout as a prefix.
+if(MLT_WITH_CSP)
+  set(MLT_PYTHON lib/python3/dist-packages)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/${MLT_PYTHON})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python/millet ${CMAKE_BINARY_DIR}/${MLT_PYTHON}/millet SYMBOLIC)
+  install(DIRECTORY python/millet DESTINATION ${MLT_PYTHON} FILES_MATCHING PATTERN *.py)
+endif()
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION share/doc/millet)
 install(DIRECTORY docs examples DESTINATION share/doc/millet)
 

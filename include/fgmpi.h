@@ -38,6 +38,14 @@ int MPIX_Get_collocated_size(int *size);
 int MPIX_Get_collocated_startrank(int *rank);
 int MPIX_Get_n_size(int *size);
 
+// The calling rank's priority, from -MPIX_PRIORITY_MOST to MPIX_PRIORITY_MOST; 0 unless set. Under
+// mpirun --sched priority, of the ranks of a worker that can run one with a higher priority runs
+// first, from the next time on that the caller waits. A rank that waits for another lends it its
+// priority. Other policies do not look at it, but plug-ins may.
+#define MPIX_PRIORITY_MOST 31
+int MPIX_Set_priority(int priority);
+int MPIX_Get_priority(int *priority);
+
 // Sleeps at least so many microseconds; the other ranks of the worker run meanwhile.
 void MPIX_Usleep(unsigned long long utime);
 

@@ -365,6 +365,18 @@ HEADER_END = """
 // Millet's own: lets the other ranks of the caller's worker run.
 int MPIX_Yield(void);
 
+// Whether buffers may be in the memory of such a GPU: MPICH's names; <mpi-ext.h> has more and says when.
+#ifndef MILLET_ABI_ONLY
+#define MPIX_GPU_SUPPORT_CUDA 0
+#define MPIX_GPU_SUPPORT_ZE 1
+#define MPIX_GPU_SUPPORT_HIP 2
+int MPIX_GPU_query_support(int gpu_type, int *is_supported);
+int MPIX_Query_cuda_support(void);
+int MPIX_Query_hip_support(void);
+int MPIX_Query_rocm_support(void);
+int MPIX_Query_ze_support(void);
+#endif
+
 #ifdef __cplusplus
 }
 #endif
@@ -919,7 +931,12 @@ def traced(f, twin, call="detour.call"):
 MESSAGES = re.compile(r"I?[bsr]?send(_c)?$|I?recv(_c)?$|I?sendrecv(_replace)?(_c)?$", re.I)
 
 
-CACHED = ("Get", "Rget")  # that a cache on the way may answer: mlt_cached_Get of win/cached.h
+# What a cache on the way may answer (mlt_cached_Get and the like of win/cached.h), and when.
+CACHED = {"Get": "true", "Rget": "true"} | dict.fromkeys(("Get_accumulate", "Rget_accumulate", "Fetch_and_op"), "op == MPI_NO_OP")
+
+
+FILES = re.compile(r"File_i?(read|write)(?!.*_end)")
+CACHED_FILES = re.compile(r"File_read(_at|_shared)?(_c)?$")  # the same of files
 
 
 def wrapped(f, twin):
@@ -928,7 +945,9 @@ def wrapped(f, twin):
     if MESSAGES.match(f.name) and types.get("comm") == "mlt_comm *":
         what = f"mlt_intercept_messages(me, {f.fn}, comm, &detour.call)"
     elif any(pattern.match(f.name) for pattern, _ in VERBS) and types.get("win") == "mlt_win *":
-        what = f"mlt_intercept_window(me, {f.fn}, win, &detour.call, {str(f.body in CACHED).lower()})"
+        what = f"mlt_intercept_window(me, {f.fn}, win, &detour.call, {CACHED.get(f.body, 'false')})"
+    elif FILES.match(f.name) and types.get("fh") == "mlt_file *":
+        what = f"mlt_intercept_file(me, {f.fn}, fh, &detour.call, {'true' if CACHED_FILES.match(f.name) else 'false'})"
     else:
         return "", ""
     return (f"    mlt_intercept_call along = {{0}};\n    if (mlt_interceptors_are_there())\n        along = {what};\n",
@@ -1009,6 +1028,43 @@ def lightly_traced(f, twin, names):
     return "".join(lines)
 
 
+# A buffer, and what may be the count and the datatype of its elements; no count: one or more of them.
+MEMORY = {"buf": (("count",), ("datatype",)), "buffer": (("count",), ("datatype",)), "sendbuf": (("sendcount", "count"), ("sendtype", "datatype")),
+          "recvbuf": (("recvcount", "count"), ("recvtype", "datatype")), "inbuf": (("incount", "count"), ("datatype",)),
+          "outbuf": (("outcount",), ("datatype",)), "inoutbuf": (("count",), ("datatype",)),
+          "origin_addr": (("origin_count",), ("origin_datatype", "datatype")), "result_addr": (("result_count",), ("result_datatype", "datatype")),
+          "compare_addr": ((), ("datatype",))}
+# The buffer of these is bytes, whatever the datatype says of the other one: if one is in memory of a device, both go its way.
+BYTES = {"Pack": ("outbuf", "outsize"), "Unpack": ("inbuf", "insize"), "Pack_external": ("outbuf", "outsize"), "Unpack_external": ("inbuf", "insize")}
+
+
+def on_device(f, twin):
+    """Buffers in memory of a device travel with the twins of their datatypes. Then the body, if nothing else wants the detour."""
+    types = {p.name: body_type(twin, p) or p.type for p in f.params if not p.array}
+    out = []
+    for p in f.params:
+        counts, kinds = MEMORY.get(p.name, ((), ()))
+        kind = next((name for name in kinds if types.get(name) == "const mlt_type *"), None)
+        if not kind:
+            continue
+        packed, size = BYTES.get(f.body, ("", ""))
+        if p.name == packed:
+            out.append(f"        {kind} = mlt_dtype_packed_at({kind}, {packed}, {size});\n")
+            continue
+        count = next((name for name in counts if types.get(name) == "MPI_Count"), "1")
+        out.append(f"        {kind} = mlt_dtype_at({kind}, {p.name}, {count});\n")
+    names = names_of(f)
+    body = f"return {body_call(f, twin, names, names)}" if "?" not in answer(f, twin) else ""
+    if not body:
+        result = answer(f, twin)
+        body = f"int code = {body_call(f, twin, names, names)};\n            return {result}"
+        body = f"{{\n            {body};\n        }}\n"
+    else:
+        body = f"\n            {body};\n"
+    only = f"        if (mlt_mpi_only_device()){' ' if body.startswith('{') else ''}{body}"
+    return f"    if (mlt_gpu_is_on()) {{\n{''.join(out)}{only}    }}\n"
+
+
 def checked(f):
     """What comes before the body in a detour: what only --strict looks at."""
     requests = next((i for i, p in enumerate(f.params) if p.name == "array_of_requests"), None)
@@ -1034,14 +1090,17 @@ def detour(f, twin):
     body = body_call(f, twin, names, names)
     if f.body in CACHED:
         body = body.replace("mlt_mpi_", "mlt_cached_")[:-1] + ", &along)"
+    if CACHED_FILES.match(f.name):
+        body = body.replace("mlt_file_call_now", "mlt_file_cached_now")[:-1] + ", &along)"
     # A trace is to be cheap: whoever goes there only for it must not set up the frame of the whole detour.
     light = lightly_traced(f, twin, names)
     whole = f"whole_detour_{f.name}" if light else f"detour_{f.name}"
     all_names = ", ".join(names + (["caller"] if told_caller(f) else []))
     light = (f"static MLT_NOINLINE int detour_{f.name}({', '.join(params)})\n{{\n"
-             f"    if (MLT_UNLIKELY(!mlt_mpi_only_traced(me)))\n        return {whole}({all_names});\n{light}}}\n\n"
+             f"{on_device(f, twin)}    if (MLT_UNLIKELY(!mlt_mpi_only_traced(me)))\n        return {whole}({all_names});\n{light}}}\n\n"
              if light else "")
-    return (f"static MLT_COLD int {whole}({', '.join(params)})\n{{\n"
+    device = "" if light else on_device(f, twin)
+    return (f"static MLT_COLD int {whole}({', '.join(params)})\n{{\n{device}"
             f"    mlt_detour detour = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
             f"    mlt_mpi_trace_call_begins(me, &detour.call);\n"
             f"{before}{checked(f)}{body};\n{after}{noted}    mlt_detour_end(me, {f.fn}, &detour);\n"
@@ -1049,7 +1108,7 @@ def detour(f, twin):
 
 
 def surface_c(functions, by_name, declared=("mpi.h",)):
-    headers = ["base/export.h", "mpi/coll/list.h", "mpi/coll/op.h", "mpi/comm/group.h", "mpi/comm/port.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/error/user.h", "mpi/handle.h", "mpi/info/info.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/topo/topo.h", "mpi/intercept.h", "mpi/win/cached.h",
+    headers = ["base/export.h", "mpi/coll/list.h", "mpi/coll/op.h", "mpi/comm/group.h", "mpi/comm/port.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/error/user.h", "mpi/handle.h", "mpi/info/info.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/topo/topo.h", "mpi/type/dtype.h", "mpi/intercept.h", "mpi/win/cached.h",
                "mpi_bodies.h", "mpi_refuse.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")
@@ -1200,7 +1259,7 @@ PREDEFINED_C = """
 #define ONE(code_, name_, type_)                                                                   \\
     {.magic = MLT_TYPE_MAGIC,                                                                      \\
      .code = code_,                                                                                \\
-     .contiguous = true,                                                                           \\
+     .contiguous = (code_) == MLT_CODE_PACKED ? 1 : MLT_TYPE_EVERYDAY,                             \\
      .committed = 1,                                                                               \\
      .align = ALIGN(type_),                                                                        \\
      .size = sizeof(type_),                                                                        \\

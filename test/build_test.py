@@ -472,7 +472,7 @@ def case_csp(tree, work):
 def case_files(tree, work):
     for path in ("bin/mpirun", "bin/mpiexec", "bin/millet", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiCC", "bin/mpifort", "bin/mpif90", "bin/mpif77",
                  "lib/libmpi_fortran.so", "lib/libmpi_fortran.so.1", "include/mpif.h", "share/millet/fortran/mpi_f08.f90", "libexec/millet/fortran_modules",
-                 "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "include/mpi.h", "include/fgmpi.h",
+                 "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "include/mpi.h", "include/mpi-ext.h", "include/fgmpi.h",
                  "include/millet/goal.h", "include/millet/coll.h", "include/millet/csp.h", "include/millet/flow.h",
                  "libexec/millet/goalrun", "libexec/millet/goalmeasure", "libexec/millet/colltune", "lib/millet/millet_lua.so", "lib/pkgconfig/mpi-c.pc",
                  "lib/pkgconfig/millet.pc", "share/millet/millet-gdb.py"):

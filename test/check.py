@@ -396,6 +396,7 @@ def stage_mpi(stage, quick):
     script(stage, *run, "--mode", "thread", "--but", "split", "--only", f"{MANY_RANKS}(?!coll_)(?!{SHARED[1:]})")
     script(stage, *run, "--mode", "splitproc", "--only", f"^(?!coll_)(?!{NOT_SANITIZED[1:]})")
     script(stage, "test/files/run", "--build", BUILD, limit=300)
+    script(stage, "test/sched/run", "--build", BUILD, limit=300)
     # Collectives as if workers were on several hosts.
     pretend = {"MILLET_PRETEND_HOSTS": "2"}
     script(stage, *run, "--mode", "split", "--only", r"^coll_(?!engine_alloc|types .* x64\])", env=pretend)  # types: of 4 ranks
@@ -417,8 +418,9 @@ def stage_seeds(stage, quick):
 
 
 def stage_launch(stage, quick):
-    """mpirun: options, exits, signals, faults, reports; narrow containers; programs that other launchers start"""
+    """mpirun: options, exits, signals, faults, reports; narrow containers; programs that other launchers start; the papers' experiments, in short"""
     together(stage,
+             ("test/papers/run", "--build", BUILD),  # structure, not speed
              ("test/launch/run", "--build", BUILD),
              ("test/launchers/run", "--build", BUILD),
              ("test/spawn/run", "--build", BUILD, "--slow", "10"),
@@ -437,8 +439,9 @@ def stage_goal(stage, quick):
 
 
 def stage_csp(stage, quick):
-    """processes and channels: every example and every fragment of the documents; the name server, programs that find each other, and are killed"""
+    """processes and channels: every example and every fragment of the documents, in C and Python; the name server, programs that find each other, and are killed"""
     script(stage, "test/csp/run", "--build", BUILD)
+    script(stage, "test/python/run", "--build", BUILD)
     script(stage, "test/names/run", "--build", BUILD)
     script(stage, "test/names/hosts", "--build", BUILD)
 
@@ -449,8 +452,11 @@ def stage_flow(stage, quick):
 
 
 def stage_images(stage, quick):
-    """ranks of one process with their own globals: the same program in every grain, linked in every way"""
+    """ranks of one process with their own globals: the same program in every grain, linked in every way; the stand-in for a GPU, and what is said of one"""
     script(stage, "test/images/run", "--build", BUILD, *(["-k", "globals"] if quick else []))
+    script(stage, "test/gpu/run", "--build", BUILD)
+    script(stage, "test/gpu/tell", "--build", BUILD)
+    script(stage, "test/gpu/calls", "--build", BUILD)
 
 
 def stage_fortran(stage, quick):
@@ -470,6 +476,7 @@ def stage_hosts(stage, quick):
              ("test/flow/run", "--build", BUILD, "--hosts"),
              ("test/ports/run", "--build", BUILD),
              ("test/csp/run", "--build", BUILD, "--hosts"),
+             ("test/gpu/calls", "--build", BUILD, "--hosts"),
              ("test/ports/run", "--build", BUILD, "--hosts"),
              ("test/hosts/fabrics", "--build", BUILD))  # all by --all
 
@@ -531,7 +538,7 @@ def stage_asan(stage, quick):
 def stage_tsan(stage, quick):
     """rings, transports and messages, and the multi-rank tests with workers or ranks as threads, under TSan"""
     if trees.wait(stage):
-        stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without=f"wire_ring|p2p_match$|fuzz_far|{MODEL}")  # one thread
+        stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without=f"wire_ring|p2p_match$|fuzz_far|wire_ofi_fabric|{MODEL}")  # one thread; libfabric is not built for it
         # A race is seen when two accesses meet once, so a fourth of the ring's messages does: its shapes and seeds are all there.
         for name, *arguments in (["fiber_gate"], ["os_symbols"], ["trace_tracer"], ["wire_ring", "4"]):
             status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test" / name, *arguments], 240)
@@ -552,6 +559,7 @@ def stage_tsan(stage, quick):
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
         stage.runner([*run, "^(coll_threads|tool_threads|part_threads|win_threads|threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
                       "alone"], 1200)
+        stage.runner([*run, "^goal_offload(?! (stuck|late|library|threads|signals))", "--mode", "fiber", "--mode", "splitproc"], 600)
         # Workers that are threads meet another job at the same time.
         stage.runner([*no_address_randomisation(), ROOT / "test/ports/run", "--build", ROOT / "build-tsan", "-k", "last_words"], 600)
 
@@ -577,7 +585,12 @@ def stage_cross(stage, quick):
     if trees.wait(stage):
         # What only computes, and takes long at that, gives the same everywhere; flow_conn and csp_names_names are messages of threads, which wire's
         # and csp's other tests send here. qemu knows no limits of memory (image_need).
-        stage.ctest("build-cross", CROSS_LAYERS, without=f"image_need|goal_(derive|text_print)|flow_(lower_tokens|lower_lower|graph_graph|place_place|conn)$|csp_names_names|mpi_comm_map|{MODEL}")
+        stage.ctest("build-cross", CROSS_LAYERS, without=f"image_need|fiber_delegate|goal_(derive|text_print)|flow_(lower_tokens|lower_lower|graph_graph|place_place|conn)$|csp_names_names|mpi_comm_map|{MODEL}")
+        # A handler that interrupts qemu's return from another one finds a stack that cannot be walked: once in twenty runs where cores are busy.
+        if any(stage.command(["ctest", "--test-dir", "build-cross", "-R", "^fiber_delegate$", "--no-tests=error"], 300)[0] == 0 for _ in range(3)):
+            stage.passed += 1
+        else:
+            stage.fault("fiber_delegate failed three times")
         script(stage, "test/images/cross", "--build", BUILD, "--cross", ROOT / "build-cross")
 
 

@@ -53,7 +53,7 @@ CSP = (ROOT / "include" / "millet" / "csp.h").read_text()
 CSP_FUNCTIONS = set(re.findall(r"^(?!typedef|inline)\w[^(/#\n]*\b(csp_\w+)\(", CSP, re.MULTILINE))
 FLOW = (ROOT / "include" / "millet" / "flow.h").read_text()
 FLOW_FUNCTIONS = set(re.findall(r"^(?!typedef|static|inline|template)\w[^(/#\n]*\b(flow_\w+)\(", FLOW, re.MULTILINE))
-FLOW_FUNCTIONS |= set(re.findall(r"\bflow_(?:Reduce|Broadcast|Deal|Collect)\b", FLOW))
+FLOW_FUNCTIONS |= set(re.findall(r"\bflow_(?:Reduce|Broadcast|Deal|Collect|LineServer|TcpSource|TcpSink|UdpSource|UdpSink)\b", FLOW))
 CSP_OPS = set(re.findall(r"\bcsp_(?:sum|max|min)_\w+", CSP))
 
 failures = []
@@ -261,6 +261,7 @@ def check_compiles(include, folder):
             continue
         for standard in standards:
             texts = ["#include <mpi.h>\n", "#define MILLET_ABI_ONLY\n#include <mpi.h>\n"]
+            texts.append("#include <mpi-ext.h>\nint main(void) { return MPIX_Query_cuda_support() + MPIX_Query_rocm_support() + MPIX_CUDA_AWARE_SUPPORT; }\n")
             if standard != "c99":
                 texts.append(FG_USE)
             for text in texts:

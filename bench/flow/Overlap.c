@@ -23,35 +23,33 @@ static double median(double *values)
     return values[REPS / 2];
 }
 
-static volatile double kept;
-
-static double steps_a_us;
-
-static void steps(long count)
+static void steps(Overlap *my, long count)
 {
+    volatile double *kept = &my->kept;
+
     for (long i = 0; i < count; i++)
-        kept = kept * 0.999999 + 1e-6;
+        *kept = *kept * 0.999999 + 1e-6;
 }
 
 // So much work as takes that long alone.
-static void compute(double us)
+static void compute(Overlap *my, double us)
 {
-    if (steps_a_us == 0) {
+    if (my->steps_a_us == 0) {
         csp_time start = csp_now();
-        steps(1000000);
-        steps_a_us = 1e9 / (double)(csp_now() - start);
+        steps(my, 1000000);
+        my->steps_a_us = 1e9 / (double)(csp_now() - start);
     }
-    steps((long)(us * steps_a_us));
+    steps(my, (long)(us * my->steps_a_us));
 }
 
-static void wait(double us)
+static void wait(Overlap *my, double us)
 {
     nanosleep(&(struct timespec){.tv_nsec = (long)(us * 1e3)}, NULL);
 }
 
 // Microseconds of a round in which this instance works so long after it has sent.
 static double take_round(Overlap *my, const double *data, size_t count, double us,
-                         void (*work)(double us))
+                         void (*work)(Overlap *my, double us))
 {
     const double *got;
     size_t n;
@@ -59,14 +57,14 @@ static double take_round(Overlap *my, const double *data, size_t count, double u
 
     flow_send(my, data, count);
     if (us > 0)
-        work(us);
+        work(my, us);
     if (!flow_dequeue(my, &got, &n) || n != count || got[count - 1] != 2)
         flow_fail(my, "a wrong sum");
     return (double)(csp_now() - start) / 1e3;
 }
 
 static double rounds(Overlap *my, const double *data, size_t count, double us,
-                     void (*work)(double us))
+                     void (*work)(Overlap *my, double us))
 {
     double times[REPS];
 

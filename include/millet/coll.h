@@ -40,6 +40,19 @@ int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
                         MPI_Op op, MPI_Group contributors, MPI_Group receivers, MPI_Comm comm,
                         MPI_Info info, MPI_Request *request);
 
+// MPI_Reduce by a binomial tree, whatever the rules choose, as "MPI as a C++ Library" has it:
+// combining and sending go in parallel, where a reduction that gathers adds up at the root. Ranks
+// that share a worker combine first. All ranks of comm, an intracommunicator, call it.
+int MPIX_Treereduce(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+                    MPI_Op op, int root, MPI_Comm comm);
+
+// The name that it has there.
+static inline int MPI_treereduce(const void *sendbuf, void *recvbuf, int count,
+                                 MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+{
+    return MPIX_Treereduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+}
+
 // Loads rules, algorithms and paths of a Lua rule book for one communicator. They come before the job's
 // (mpirun --coll); NULL forgets those that were loaded. Collective over comm, an intracommunicator.
 // Every process reads the file, which must be the same everywhere. Algorithms are proven first: if

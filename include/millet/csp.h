@@ -244,6 +244,30 @@ csp_guard csp_on_port(csp_port *port, void *buffer, size_t size);
 int csp_alt(csp_guard *guards, size_t count);
 int csp_pri_alt(csp_guard *guards, size_t count);
 
+// ---- threads of the program's own
+
+// A worker's processes and channels are for its own thread. Another thread asks a proxy: a process
+// that calls functions for it. new: a process makes it, before or after the thread starts. call: on
+// the thread, one call at a time; the proxy's process runs the function, and the thread waits for
+// its result (a signal does not end that). end: on the thread, as its last call. join: a process
+// waits until then, and gives the proxy back; once for each. The worker serves proxies while its own
+// thread waits in a call of this library. new returns NULL if there is no descriptor left;
+// csp_why() tells.
+typedef struct csp_proxy csp_proxy;
+csp_proxy *csp_proxy_new(const char *name); // copied; NULL: a number
+int csp_proxy_call(csp_proxy *proxy, csp_function *run, void *arg);
+void csp_proxy_end(csp_proxy *proxy);
+void csp_proxy_join(csp_proxy *proxy); // waits
+
+// For interpreters, which know functions by their addresses: csp_call_run(&call) calls one that has
+// integers and pointers as arguments, up to eight, and stores what it returns. Returns 0.
+typedef struct csp_call {
+    void (*function)(void);
+    intptr_t args[8];
+    intptr_t result; // of an int: its lowest 32 bits
+} csp_call;
+int csp_call_run(void *call);
+
 // ---- IO that blocks only the calling process (all of these wait)
 
 // As read, write, accept and connect, with their results and errno; for sockets, pipes, terminals

@@ -115,6 +115,12 @@ typedef enum flow_type {
 //
 // void flow_keep(data)                          it stays until flow_free, or is given
 //
+// bool flow_reply(my, client, "format", ...)    sends a line to a client of a LineServer
+// bool flow_reply_on(my, queue, client, "format", ...)
+//     Wait. As flow_send, of a flow_line; a newline at its end is added where the line goes out.
+// bool flow_hang_up(my, client)                 the server ends the connection, when all that was
+// bool flow_hang_up_on(my, queue, client)       sent to the client has gone
+//
 // long flow_const(my, "N")                      the value of `const N` in the root
 // void flow_fail(my, "format", ...)             ends the program: module, instance, place, message.
 //                                               Does not return.
@@ -124,6 +130,16 @@ typedef enum flow_type {
 #define flow_give(my, data, count)    flow_give_on(my, out, data, count)
 #define flow_new(my, count)           flow_new_on(my, out, count)
 #define flow_dequeue(my, data, count) flow_dequeue_on(my, in, data, count)
+#define flow_reply(my, client, ...)   flow_reply_on(my, out, client, __VA_ARGS__)
+#define flow_hang_up(my, client)      flow_hang_up_on(my, out, client)
+
+// A line that a client of a LineServer has sent, or a reply to that client: `in flow_line;`. The
+// text ends with a NUL, and newlines at its end are gone. An element has as many values of 8 bytes as
+// the text needs; one of 1 value, without a text, ends the connection.
+typedef struct flow_line {
+    uint64_t client; // of that server, never used again
+    __extension__ char text[];
+} flow_line;
 
 // ---- what the generated header says of a module
 
@@ -204,6 +220,9 @@ typedef struct flow_stage {
 
 // The collective modules, which anybody may instantiate.
 extern const flow_module flow_Reduce, flow_Broadcast, flow_Deal, flow_Collect;
+// The network modules, which have parameters.
+extern const flow_module flow_LineServer, flow_TcpSource, flow_TcpSink, flow_UdpSource,
+    flow_UdpSink;
 
 typedef struct flow_root {
     const char *name, *file;
@@ -219,6 +238,9 @@ long flow_wiring_const(flow_wiring *w, int line, const char *name, long value);
 // for flow_part.
 int flow_add(flow_wiring *w, int line, const char *name, const flow_module *module, long count);
 int flow_add_root(flow_wiring *w, int line, const char *name, const flow_root *root, long count);
+// `LineServer s(port = 7000, host = "*");`: a parameter of what flow_add returned.
+void flow_set(flow_wiring *w, int line, int vector, const char *name, long value);
+void flow_set_text(flow_wiring *w, int line, int vector, const char *name, const char *value);
 // A queue of the nested root that is being wired, as a part of a statement.
 enum { FLOW_OWN = -1 };
 // `a ||| r(sum) ||| b, c;`
@@ -281,6 +303,9 @@ bool flow_queue_dequeue(flow_queue *queue, const void **data, flow_type kind, si
                         size_t *count, bool shared);
 int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_count, const void **data,
                             flow_type kind, size_t bytes, size_t *count, bool shared);
+bool flow_queue_reply(flow_queue *queue, uint64_t client, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool flow_queue_hang_up(flow_queue *queue, uint64_t client);
 void flow_free(const void *data);
 void flow_keep(const void *data);
 long flow_self_const(const flow_self *self, const char *name);
@@ -415,6 +440,15 @@ inline int flow_dequeue_from_(std::initializer_list<flow_queue *> queues, T **da
 #define flow_dequeue_from(my, data, count, ...)                                                    \
     flow_dequeue_from_({FLOW_EACH_(my, data, __VA_ARGS__)}, data, count)
 #define FLOW_ONE_(my, at, name) flow_one_((my)->q.name.queue, (my)->q.name.of, at)
+inline flow_queue *flow_lines_(flow_queue *queue, const flow_line *)
+{
+    return queue;
+}
+inline flow_queue *flow_lines_(flow_queue *queue, const void *)
+{
+    return queue;
+}
+#define FLOW_LINES_(my, name) flow_lines_((my)->q.name.queue, (my)->q.name.of)
 
 #else // C
 
@@ -478,6 +512,7 @@ inline int flow_dequeue_from_(std::initializer_list<flow_queue *> queues, T **da
                             FLOW_TYPE_OF_(**(data)), sizeof **(data), FLOW_SIZE_AT_(count),        \
                             FLOW_IS_CONST_(data))
 #define FLOW_ONE_(my, at, name) ((void)FLOW_CHECK_AT_((my)->q.name, at), (my)->q.name.queue)
+#define FLOW_LINES_(my, name)   (FLOW_SAME_((my)->q.name, (flow_line *)NULL), (my)->q.name.queue)
 #define FLOW_ONES_(...)                                                                            \
     FLOW_NTH_(__VA_ARGS__, FLOW_8_, FLOW_7_, FLOW_6_, FLOW_5_, FLOW_4_, FLOW_3_, FLOW_2_, FLOW_1_, \
               0)
@@ -504,6 +539,10 @@ inline int flow_dequeue_from_(std::initializer_list<flow_queue *> queues, T **da
 #define FLOW_E6_(my, at, a, ...)                    FLOW_ONE_(my, at, a), FLOW_E5_(my, at, __VA_ARGS__)
 #define FLOW_E7_(my, at, a, ...)                    FLOW_ONE_(my, at, a), FLOW_E6_(my, at, __VA_ARGS__)
 #define FLOW_E8_(my, at, a, ...)                    FLOW_ONE_(my, at, a), FLOW_E7_(my, at, __VA_ARGS__)
+
+#define flow_reply_on(my, name, client, ...)                                                       \
+    flow_queue_reply(FLOW_LINES_(my, name), client, __VA_ARGS__)
+#define flow_hang_up_on(my, name, client) flow_queue_hang_up(FLOW_LINES_(my, name), client)
 
 #define flow_const(my, name) flow_self_const(&(my)->flow, name)
 #define flow_fail(my, ...)   flow_self_fail(&(my)->flow, __VA_ARGS__)

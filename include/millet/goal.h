@@ -90,7 +90,8 @@ void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size);
 enum {
     GOAL_AUTO = 1,    // 1: dependencies are derived from the buffers, in the order of adding
     GOAL_WINDOW = 2,  // at most so many actions at once; 0: no limit (setting goal_window)
-    GOAL_OFFLOAD = 3, // of a schedule; 1: an extra thread drives it (setting goal_offload)
+    GOAL_OFFLOAD = 3, // of a schedule; 1: an extra thread drives it, one for all ranks of a worker
+                      // (setting goal_offload)
     GOAL_PLAIN = 4,   // 1: messages meet by source and tag as they come, so that GOAL_Recv may have
                       // MPI_ANY_SOURCE; set it on all ranks. No rank that sends to such a receive
                       // may be 4,096 starts ahead of the receiver

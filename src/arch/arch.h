@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the engine needs of the processor. Each folder here holds the same files: cpu.h (inline
-// parts), code.h, switch.S, copy.S, and note.inc, with which assembly files end. A new processor is a
+// parts), code.h, switch.S, copy.S, peek.S and note.inc, with which assembly files end. A new processor is a
 // new folder and one line below and in code.h.
 //
 // Every cpu.h offers:
@@ -26,9 +26,12 @@
 //                         which stack; mlt_arch_signal_call(): the number of the system call that
 //                         it has interrupted, else -1. `again`: it will be made once more, with these
 //                         first arguments
+//   mlt_arch_peek_failed() in a signal handler: the fault was mlt_arch_peek's, which returns false
+//                         when the handler returns
 //   MLT_ARCH_HANDLER      an attribute of signal handlers that do much
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +43,12 @@ void mlt_arch_switch(void **save_sp, void *load_sp);
 // Where a first frame begins: calls entry(arg), which must never return. Called by nobody; gdb and
 // the unwinder stop here.
 void mlt_arch_start(void);
+
+// Reads a byte: whether that works, where faults are caught (mlt_arch_peek_failed). The other two
+// are addresses inside it.
+bool mlt_arch_peek(const void *at);
+void mlt_arch_peek_load(void);
+void mlt_arch_peek_refused(void);
 
 #if defined(__aarch64__)
 #include "arch/aarch64/cpu.h"

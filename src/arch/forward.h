@@ -5,7 +5,7 @@
 //     MLT_ARCH_FORWARD(dlsym, mlt_dl_sym_for)
 //
 // at file scope defines dlsym, visible outside of the library, which asks
-// `void *mlt_dl_sym_for(uintptr_t caller)` where to go on. C has no tail call that is sure to be one.
+// `void *mlt_dl_sym_for(uintptr_t caller, uintptr_t first)`, with the first argument, where to go on. C has no tail call that is sure to be one.
 #pragma once
 
 #if defined(__aarch64__)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct mlt_fiber;
+struct mlt_run;
 
 typedef enum mlt_event_kind {
     MLT_EVENT_SENT,       // a message left: peer is a world rank, how an mlt_distance (wire.h)
@@ -22,17 +23,19 @@ typedef enum mlt_event_kind {
                           // none there
     MLT_EVENT_ONE_SIDED,  // an operation on a window: peer is a world rank, how an mlt_distance,
                           // rma_op what it does (MLT_CTL_PUTS and the like, boot/ctl.h)
-    MLT_EVENT_PARTITIONED_SEND, // a partitioned message was started: how is an mlt_distance, and
-    MLT_EVENT_PART_RECEIVE,     // how many partitions it has
-    MLT_EVENT_WOKEN,            // the rank, or a process of it, can go on: woken, by
-    MLT_EVENT_SLEPT,            // the worker had nothing to do and slept: since
-    MLT_EVENT_IDLE,             // none of its fibers could run, whether it slept or looked: since
-    MLT_EVENT_POISONED,         // a channel was: csp_process, thing
-    MLT_EVENT_CANCELLED,        // a message that left was: since is when it had left
-    MLT_EVENT_NAMED,            // a channel, queue or port of which more will be told: thing, name,
-                                // held: values that it has room for
-    MLT_EVENT_DEPTH,            // a queue of a flow program: thing, held
-    MLT_EVENT_LIVED,            // a module of a flow program ends: csp_process, since it began
+    MLT_EVENT_PARTITIONED_SEND,    // a partitioned message was started: how is an mlt_distance, and
+    MLT_EVENT_PARTITIONED_RECEIVE, // how many partitions it has
+    MLT_EVENT_WOKEN,               // the rank, or a process of it, can go on: woken, by
+    MLT_EVENT_SLEPT,               // the worker had nothing to do and slept: since
+    MLT_EVENT_IDLE,      // none of its fibers could run, whether it slept or looked: since
+    MLT_EVENT_POISONED,  // a channel was: csp_process, thing
+    MLT_EVENT_CANCELLED, // a message that left was: since is when it had left
+    MLT_EVENT_NAMED,     // a channel, queue or port of which more will be told: thing, name,
+                         // held: values that it has room for
+    MLT_EVENT_DEPTH,     // a queue of a flow program: thing, held
+    MLT_EVENT_LIVED,     // a module of a flow program ends: csp_process, since it began
+    MLT_EVENT_STARTED,   // a schedule starts, before its first message: run, and the run's number;
+                         // how: 1 if numbers come in any order. Only a trace hears of it
     MLT_EVENTS,
 } mlt_event_kind;
 
@@ -74,8 +77,9 @@ typedef struct mlt_event {
     union {
         int32_t tag;
         int32_t rma_op;     // ONE_SIDED
-        int32_t partitions; // PART_SEND, PART_RECEIVE
+        int32_t partitions; // PARTITIONED_SEND, PARTITIONED_RECEIVE
         int32_t ranks;      // PLANNED
+        uint32_t number;    // STARTED
     };
     uint32_t context;
     union {
@@ -89,7 +93,10 @@ typedef struct mlt_event {
     uint32_t csp_process; // number of the CSP process; 0: the rank's own fiber
     uint32_t thing;       // the channel's number, the window's, or that of what else it waited for
     uint64_t held;        // values that were in the channel
-    const char *name;     // NAMED
+    union {
+        const char *name;    // NAMED
+        struct mlt_run *run; // STARTED
+    };
     int32_t target,
         holder; // window: whose lock or epoch; who had the lock. World ranks, -1: unknown
     // WOKEN: who can go on, and who let it; NULL: the worker, because something came.

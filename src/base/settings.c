@@ -16,11 +16,13 @@ static const char prefix[] = "MILLET_";
 enum { PREFIX_LENGTH = sizeof prefix - 1, NAME_MAX_BYTES = 64 };
 
 // Variables that are not settings, and that a rank must not refuse: mpirun sets some for its ranks,
-// users set others for mpirun, and another launcher passes these on to ranks.
+// users set others for mpirun, and another launcher passes these on to ranks. LIBRARY is for
+// python/millet.
 static const char *const reserved_names[] = {
-    "JOB_FD", "PROC",       "HOST",    "CTL_FD",  "LAUNCHER", "ROOT",     "GRAIN",
-    "IFACE",  "PORT_RANGE", "ENCRYPT", "MIXED",   "HELD",     "PARENT",   "UNIVERSE",
-    "REPORT", "TIMEOUT",    "SILENT",  "FAN_OUT", "RSH",      "HOSTFILE", "AGENT"};
+    "JOB_FD",  "PROC",       "HOST",       "CTL_FD",   "LAUNCHER", "ROOT",     "GRAIN",
+    "IFACE",   "PORT_RANGE", "ENCRYPT",    "MIXED",    "HELD",     "PARENT",   "UNIVERSE",
+    "REPORT",  "TIMEOUT",    "SILENT",     "FAN_OUT",  "RSH",      "HOSTFILE", "AGENT",
+    "LIBRARY", "GPU_DEAL",   "GPU_DEVICE", "GPU_NODES"};
 
 static bool parse_number(const char *text, bool with_suffix, int64_t *out)
 {
@@ -139,19 +141,27 @@ static bool known(const mlt_settings_table *tables, size_t count, const char *na
     return false;
 }
 
+mlt_status mlt_settings_read_own(const mlt_settings_table *table, char *why, size_t why_size)
+{
+    mlt_status status = MLT_OK;
+    for (size_t i = 0; i < table->count && status == MLT_OK; i++) {
+        const mlt_setting *s = &table->settings[i];
+        char name[NAME_MAX_BYTES];
+        mlt_setting_variable(s, name, sizeof name);
+        const char *text = getenv(name);
+        status = mlt_setting_parse(s, text ? text : s->initial, why, why_size);
+    }
+    return status;
+}
+
 mlt_status mlt_settings_read(const mlt_settings_table *tables, size_t count, char *why,
                              size_t why_size)
 {
-    for (size_t t = 0; t < count; t++)
-        for (size_t i = 0; i < tables[t].count; i++) {
-            const mlt_setting *s = &tables[t].settings[i];
-            char name[NAME_MAX_BYTES];
-            mlt_setting_variable(s, name, sizeof name);
-            const char *text = getenv(name);
-            mlt_status status = mlt_setting_parse(s, text ? text : s->initial, why, why_size);
-            if (status)
-                return status;
-        }
+    for (size_t t = 0; t < count; t++) {
+        mlt_status status = mlt_settings_read_own(&tables[t], why, why_size);
+        if (status)
+            return status;
+    }
     for (char **e = environ; *e; e++) {
         if (strncmp(*e, prefix, PREFIX_LENGTH) != 0)
             continue;

@@ -48,6 +48,10 @@ enum { MLT_SETTINGS_MOST = 16 }; // tables of all layers
 mlt_status mlt_settings_read(const mlt_settings_table *tables, size_t count, char *why,
                              size_t why_size) MLT_MUST_CHECK;
 
+// The same of one table, whatever other variables there are: for who cannot wait until all are read.
+mlt_status mlt_settings_read_own(const mlt_settings_table *table, char *why,
+                                 size_t why_size) MLT_MUST_CHECK;
+
 // Parses one value as the setting's kind wants it; used for mpirun's options too.
 mlt_status mlt_setting_parse(const mlt_setting *setting, const char *text, char *why,
                              size_t why_size) MLT_MUST_CHECK;

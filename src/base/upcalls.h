@@ -22,6 +22,7 @@ struct mlt_packet;
 struct mlt_rank;
 struct mlt_req;
 struct mlt_route;
+struct mlt_type;
 struct mlt_settings_table;
 struct mlt_event;
 struct mlt_wait;
@@ -48,6 +49,17 @@ typedef enum mlt_publish_status {
 enum { MLT_PUBLISH_NAME = 255, MLT_PUBLISH_TEXT = 1024, MLT_PUBLISH_WHY = 512 };
 
 typedef struct mlt_upcall_table {
+    // ---- type: packing, unpacking and moving (type.h) of types for memory of a device.
+    void (*device_pack)(const struct mlt_type *type, const void *buf, uint64_t from, void *to,
+                        uint64_t bytes);
+    void (*device_unpack)(const struct mlt_type *type, void *buf, uint64_t from, const void *packed,
+                          uint64_t bytes);
+    void (*device_move)(const struct mlt_type *to_type, void *to, const struct mlt_type *from_type,
+                        const void *from, uint64_t at, uint64_t bytes);
+
+    // ---- gpu: buffers may be memory of a device from now on.
+    void (*gpu_begins)(void);
+
     // ---- fiber: a function of the user's that must not suspend did. `call`: what it called, NULL
     // if unknown; `what`: the function. Says so and ends the job. NULL: the caller does.
     void (*refused)(const char *call, const char *what);
@@ -114,6 +126,9 @@ typedef struct mlt_upcall_table {
     void (*end_job)(int32_t rank, const char *message);
     // Those that read or write a queue of flow from other workers, by name, in text; how many.
     uint32_t (*remote_users)(const struct csp_chan *chan, bool writers, char *text, size_t size);
+    // For hang reports: what contributors of flow's reductions on the calling worker have sent, where that
+    // differs or may. Whole lines that begin with two spaces, at most `size` bytes; how many bytes.
+    size_t (*sent)(char *text, size_t size);
     // The rank reads the standard input of its process from now on, whichever rank there has it.
     void (*own_input)(struct mlt_rank *rank);
     // A packet of flow came (MLT_PACKET_UPPER).

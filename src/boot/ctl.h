@@ -28,8 +28,9 @@ typedef enum mlt_ctl_type {
     MLT_CTL_STATS,     // --report: detail: worker; one mlt_ctl_stats follows
     MLT_CTL_CHOICES,   // --report, --paths: value: number of mlt_ctl_choice that follow
     MLT_CTL_PATHS,     // collectives along paths: value: number of mlt_ctl_path that follow
-    MLT_CTL_PROCS,     // hang report: detail: worker; text: what its processes wait for, lines that
-                       // begin with two spaces; MLT_CTL_PROCS_TEXT bytes at most
+    MLT_CTL_STEPS,  // --paths: the last calls of a path: value: number of mlt_ctl_step that follow
+    MLT_CTL_PROCS,  // hang report: detail: worker; text: what its processes wait for, lines that
+                    // begin with two spaces; MLT_CTL_PROCS_TEXT bytes at most
     MLT_CTL_QUEUES, // --report of a flow program: value: number of mlt_ctl_queue that follow, the
                     // busiest first; detail: how many more there are
     MLT_CTL_DONE,   // every rank of a process of several has ended; an end of the process before is
@@ -211,6 +212,7 @@ typedef enum mlt_ctl_time {
     MLT_TIME_CALL,     // everything after `count`
     MLT_TIME_DELAY,    // `delay`
     MLT_TIME_CHECK,    // `check`
+    MLT_TIME_MAP,      // functions of wrappers that change what passes
     MLT_TIME_HIT,      // `cache` has answered
     MLT_TIME_MISS,     // `cache` could not; then what comes after it
     MLT_TIME_GATHER,   // from the first rank of a worker that comes to the last one
@@ -232,8 +234,31 @@ typedef struct mlt_ctl_path {
     uint64_t calls, bytes;
     mlt_ctl_clock time[MLT_TIMES];
     uint32_t ranks, workers;
-    uint32_t level, unused; // mlt_ctl_level
+    uint32_t level;   // mlt_ctl_level
+    uint32_t changes; // 1: a wrapper changes results
 } mlt_ctl_path;
+
+// When the stages of a worker's call were over, in nanoseconds of its host's clock; 0: there was none.
+typedef enum mlt_ctl_moment {
+    MLT_MOMENT_FIRST,     // the first of its ranks came
+    MLT_MOMENT_ALL,       // the last one
+    MLT_MOMENT_COMBINED,  // they have combined; wrappers after that, too
+    MLT_MOMENT_EXCHANGED, // the schedule is over
+    MLT_MOMENT_SPREAD,    // all ranks have the result
+    MLT_MOMENTS,
+} mlt_ctl_moment;
+
+// One of the last calls of a path, as a worker (or a rank that goes for itself) saw it.
+typedef struct mlt_ctl_step {
+    char object[MLT_CTL_COMM], by[MLT_CTL_COMM], collective[MLT_CTL_NAME]; // mlt_ctl_path's
+    uint64_t number;                                                       // of the call
+    uint64_t time[MLT_MOMENTS];
+    uint32_t ranks, workers;  // of the communicator
+    uint32_t place;           // of the worker among them
+    uint32_t first, present;  // its ranks
+    uint32_t speaker, leader; // world ranks: of `first`, of the first rank of all
+    uint32_t host;            // numbered by their lowest ranks
+} mlt_ctl_step;
 
 // There is something to tell.
 static inline bool mlt_ctl_path_tells(const mlt_ctl_path *path)

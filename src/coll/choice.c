@@ -240,7 +240,7 @@ static mlt_status force(const char *item, size_t length, const mlt_coll_rulebook
                             mlt_collective_names[collective]);
     mlt_status status =
         parse(equals + 1, length - name - 1, collective, rulebook, out, why, why_size);
-    out->by = "forced";
+    out->by = mlt_coll_forced;
     out->why = "forced for all calls";
     return status;
 }

@@ -15,8 +15,8 @@
 enum { SENTENCE = 512 };
 
 const char *const mlt_coll_reach_names[MLT_REACHES] = {"worker", "process", "host", "network"};
-const char *const mlt_coll_wrapper_names[MLT_WRAPPERS] = {"count", "trace",   "delay",
-                                                          "check", "combine", "cache"};
+const char *const mlt_coll_wrapper_names[MLT_WRAPPERS] = {
+    "count", "trace", "delay", "check", "combine", "cache", "map", "drop", "op", "remote"};
 
 void mlt_coll_name_stage(mlt_text *to, uint32_t i, uint8_t wrapper, uint64_t delay_us)
 {
@@ -24,6 +24,62 @@ void mlt_coll_name_stage(mlt_text *to, uint32_t i, uint8_t wrapper, uint64_t del
                  wrapper < MLT_WRAPPERS ? mlt_coll_wrapper_names[wrapper] : "function");
     if (wrapper == MLT_WRAP_DELAY)
         mlt_text_add(to, " %llu us", (unsigned long long)delay_us);
+}
+
+const char *mlt_coll_stage_claim(const mlt_coll_stage *stage)
+{
+    if (stage->wrapper < MLT_WRAP_MAP || stage->wrapper > MLT_WRAP_OP)
+        return "";
+    return stage->neutral ? " neutral" : " changes results";
+}
+
+void mlt_coll_tell_stage(mlt_text *to, uint32_t i, const mlt_coll_stage *stage)
+{
+    mlt_coll_name_stage(to, i, stage->wrapper, stage->delay_us);
+    mlt_text_add(to, "%s", mlt_coll_stage_claim(stage));
+    if (stage->wrapper == MLT_WRAP_REMOTE)
+        mlt_text_add(to, " %.40s%s%s", stage->host, stage->protocol ? " by " : "",
+                     stage->protocol ? stage->protocol : "");
+}
+
+const mlt_coll_stage *mlt_coll_remote_stage(const mlt_coll_stage *stages, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (stages[i].wrapper == MLT_WRAP_REMOTE)
+            return &stages[i];
+    return NULL;
+}
+
+uint32_t mlt_coll_remote_host(const mlt_coll_path *path, const char *const *names, uint32_t hosts)
+{
+    const mlt_coll_stage *stage = mlt_coll_remote_stage(path->stages, path->count);
+    for (uint32_t h = 0; stage && h < hosts; h++)
+        if (strcmp(names[h], stage->host) == 0)
+            return h + 1;
+    return 0;
+}
+
+const char mlt_coll_forced[] = "forced";
+
+void mlt_coll_remote(const mlt_coll_path *path, const mlt_coll_question *q, mlt_coll_choice *choice)
+{
+    const char *why;
+    if (!q->hosts || !mlt_coll_remote_stage(path->stages, path->count))
+        return;
+    const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, q->collective, "hosts");
+    mlt_coll_rule rule = {.collective = q->collective, .alg = "hosts", .by = path->by};
+    rule.why = "its remote says on which host";
+    if (!alg)
+        return;
+    bool forced = strcmp(choice->by, mlt_coll_forced) == 0;
+    if (forced)
+        why = "another one is forced";
+    if (choice->alg == alg && forced)
+        return;
+    if (!forced && mlt_coll_suits(alg, q, &why))
+        mlt_coll_take(&rule, alg, choice);
+    else
+        mlt_coll_pass_over(&rule, alg, why, choice);
 }
 
 bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const char **why)
@@ -78,6 +134,13 @@ bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
            (!rule->crowded || (rule->crowded > 0) == q->crowded) &&
            (!rule->reads || (rule->reads > 0) == q->reads) &&
            (!rule->comm || strcmp(rule->comm, q->comm) == 0);
+}
+
+bool mlt_coll_rule_suits(const mlt_coll_rule *rule, const mlt_coll_alg *alg,
+                         const mlt_coll_question *q, const char **why)
+{
+    *why = "members of a group on one worker always combine first, so nothing is flat";
+    return !(rule->flat && q->combines) && mlt_coll_suits(alg, q, why);
 }
 
 static uint8_t keep_of(const mlt_coll_question *q)
@@ -247,7 +310,7 @@ static bool ask_rule(const mlt_coll_sources *s, const mlt_coll_rule *rule,
     if (!alg) // it was of a rule book that has been replaced
         snprintf(why, why_size, "%s: there is no algorithm %s.%s any more", rule->by,
                  mlt_collective_names[q->collective], rule->alg);
-    else if (mlt_coll_suits(alg, q, &reason)) {
+    else if (mlt_coll_rule_suits(rule, alg, q, &reason)) {
         mlt_coll_take(rule, alg, out);
         return true;
     } else

@@ -37,6 +37,7 @@ typedef struct mlt_coll_question {
     bool commutes;    // reductions: operands may come in any order
     bool in_place, uneven;
     bool reproducible; // only canonical algorithms (alg.h)
+    bool combines;     // the ranks of a worker combine in any case: rules that say flat do not fit
     // Of one host. In reach of the network hosts may differ, so they are false, 1 and 0 there.
     bool crowded;     // the job has more workers than the host has cores
     uint32_t sharing; // workers for each core, rounded up; 0 counts as 1
@@ -94,8 +95,13 @@ typedef enum mlt_coll_wrapper {
     MLT_WRAP_CHECK,   // arguments agree on all ranks
     MLT_WRAP_COMBINE, // the ranks of a worker combine first
     MLT_WRAP_CACHE,   // of interceptors only (intercept.h): earlier gets from a window answer
+    MLT_WRAP_MAP,     // the user's functions map what passes (alter.h)
+    MLT_WRAP_DROP,    // what some bring does not count
+    MLT_WRAP_OP,      // combines in another way
+    MLT_WRAP_REMOTE,  // the stage between hosts combines on a host of the user's choice
     MLT_WRAPPERS,
 } mlt_coll_wrapper;
+extern const char mlt_coll_forced[]; // mlt_coll_choice.by: the user has forced it, for all calls
 extern const char *const mlt_coll_wrapper_names[MLT_WRAPPERS]; // "count"
 
 // Appends the i-th stage of a path to the words for it: ", delay 100 us". MLT_WRAPPERS: a function.
@@ -104,7 +110,25 @@ void mlt_coll_name_stage(struct mlt_text *to, uint32_t i, uint8_t wrapper, uint6
 typedef struct mlt_coll_stage {
     uint8_t wrapper;   // mlt_coll_wrapper
     uint64_t delay_us; // MLT_WRAP_DELAY
+    // MAP, DROP, OP (alter.h).
+    uint8_t type;  // mlt_op_type: of elements; MLT_OP_TYPES: what the call says
+    uint8_t op;    // OP: mlt_op, in place of which it stands; MLT_OPS: any
+    bool neutral;  // proven to leave results as they are
+    bool commutes; // OP
+    bool filled;   // DROP: `fill` stands for what is dropped
+    bool whole;    // DROP: it is `fill_whole`, too
+    int function
+        [2]; // the rule book's: for operands (DROP: whether, OP: combines), for results; 0: none
+    double fill;
+    int64_t fill_whole;
+    const char *host, *protocol; // REMOTE; protocol NULL: any
 } mlt_coll_stage;
+
+// Appends the i-th stage to the words for a path, with all that it says.
+void mlt_coll_tell_stage(struct mlt_text *to, uint32_t i, const mlt_coll_stage *stage);
+
+// What is said of a stage that changes what passes: " neutral", " changes results", or "".
+const char *mlt_coll_stage_claim(const mlt_coll_stage *stage);
 
 typedef struct mlt_coll_path {
     mlt_collective collective; // MLT_COLLECTIVES: any
@@ -114,6 +138,7 @@ typedef struct mlt_coll_path {
     const char *by; // "my.lua:12"
 } mlt_coll_path;
 
+struct mlt_coll_passing;
 struct mlt_intercept_answer;
 struct mlt_intercept_event;
 struct mlt_intercept_spec;
@@ -140,6 +165,15 @@ struct mlt_coll_rulebook {
     bool (*saw)(mlt_coll_rulebook *rulebook, const struct mlt_intercept_wrapper *wrapper,
                 const struct mlt_intercept_event *event, struct mlt_intercept_answer *answer,
                 char *why, size_t why_size);
+    // Functions of wrappers that change what passes (alter.h), by their numbers: map elements, tell
+    // whether what is brought does not count, result = lower op higher for elements of which result
+    // is one of both. False: a message.
+    bool (*map)(mlt_coll_rulebook *rulebook, int function, const struct mlt_coll_passing *passing,
+                mlt_op_type type, void *data, uint64_t count, char *why, size_t why_size);
+    bool (*drops)(mlt_coll_rulebook *rulebook, int function, const struct mlt_coll_passing *passing,
+                  bool *drops, char *why, size_t why_size);
+    bool (*fold)(mlt_coll_rulebook *rulebook, int function, mlt_op_type type, void *result,
+                 const void *lower, const void *higher, uint64_t count, char *why, size_t why_size);
     void (*free)(mlt_coll_rulebook *rulebook);
     const char *file;
     const mlt_coll_rule *rules; // as they are asked; alg NULL: a function, by says where
@@ -153,12 +187,25 @@ struct mlt_coll_rulebook {
 const mlt_coll_path *mlt_coll_rulebook_path(const mlt_coll_rulebook *rulebook,
                                             mlt_collective collective, const char *comm);
 
+// The stage of a path that says on which host the stage between hosts combines; NULL: none does.
+const mlt_coll_stage *mlt_coll_remote_stage(const mlt_coll_stage *stages, uint32_t count);
+// mlt_coll_shape.center of a path, by the names of the hosts.
+uint32_t mlt_coll_remote_host(const mlt_coll_path *path, const char *const *names, uint32_t hosts);
+// If the path has such a stage, the choice becomes the algorithm over hosts that can do it; if that
+// cannot do what is asked, the choice says so.
+void mlt_coll_remote(const mlt_coll_path *path, const mlt_coll_question *question,
+                     mlt_coll_choice *choice);
+
 // Hosts of the question, and ranks of the one that has most of them.
 uint32_t mlt_coll_question_hosts(const mlt_coll_question *question);
 uint32_t mlt_coll_question_each(const mlt_coll_question *question);
 
 // True if the algorithm can serve the question; else *why says why not, a static text.
 bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *question, const char **why);
+
+// The same of a rule's algorithm, and of what else the rule demands.
+bool mlt_coll_rule_suits(const mlt_coll_rule *rule, const mlt_coll_alg *alg,
+                         const mlt_coll_question *question, const char **why);
 
 // True if the rule speaks of the question; does not ask the algorithm.
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *question);

@@ -16,8 +16,9 @@
 
 const char *const mlt_intercept_kind_names[MLT_INTERCEPT_KINDS] = {
     [MLT_INTERCEPT_MESSAGES] = "messages", [MLT_INTERCEPT_WINDOW] = "window",
-    [MLT_INTERCEPT_CHANNEL] = "channel",   [MLT_INTERCEPT_CSP_PORT] = "port",
-    [MLT_INTERCEPT_CSP_GROUP] = "group",   [MLT_INTERCEPT_QUEUE] = "queue",
+    [MLT_INTERCEPT_FILE] = "file",         [MLT_INTERCEPT_CHANNEL] = "channel",
+    [MLT_INTERCEPT_CSP_PORT] = "port",     [MLT_INTERCEPT_CSP_GROUP] = "group",
+    [MLT_INTERCEPT_QUEUE] = "queue",
 };
 
 struct mlt_interceptors {

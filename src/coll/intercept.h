@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Interceptors: what stands around operations that are no collective calls: messages of communicators,
-// operations on windows, channels, ports, groups of processes, queues of flow. Paths (path.h) are the same idea for collective calls, whose ranks meet.
+// operations on windows and files, channels, ports, groups of processes, queues of flow. Paths (path.h) are the same idea for collective calls, whose ranks meet.
 //
 //     call --- count --- delay --- function of the user's --- trace --- the operation
 //
@@ -26,6 +26,7 @@ struct mlt_ledger;
 typedef enum mlt_intercept_kind {
     MLT_INTERCEPT_MESSAGES,  // point-to-point calls on a communicator
     MLT_INTERCEPT_WINDOW,    // puts, gets and accumulates
+    MLT_INTERCEPT_FILE,      // what reads and writes a file of MPI
     MLT_INTERCEPT_CHANNEL,   // reads and writes of processes (millet/csp.h)
     MLT_INTERCEPT_CSP_PORT,  // messages of a csp_port; no MPI port
     MLT_INTERCEPT_CSP_GROUP, // calls on a csp_group
@@ -38,7 +39,7 @@ extern const char
 // A wrapper of an interceptor.
 typedef struct mlt_intercept_wrapper {
     uint8_t kind;      // mlt_coll_wrapper: COUNT, TRACE, DELAY or CACHE; MLT_WRAPPERS: a function
-    bool until_unlock; // CACHE: nobody changes what a rank gets before it unlocks
+    bool until_unlock; // CACHE: nobody changes what a rank reads before it unlocks
     uint64_t delay_us; // DELAY
     uint64_t room;     // CACHE: bytes that it may take
     int function;      // the rule book's number of it

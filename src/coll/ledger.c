@@ -25,9 +25,11 @@ static void forget(mlt_ledger *l)
     mlt_live_sheet_hide(&l->sheet);
     free(l->choice);
     free(l->path);
+    free(l->step);
     l->choice = NULL;
     l->path = NULL;
-    l->choice_count = l->path_count = 0;
+    l->step = NULL;
+    l->choice_count = l->path_count = l->step_count = 0;
     l->left_out = 0;
 }
 
@@ -158,6 +160,41 @@ void mlt_ledger_show_path(mlt_ledger *l, const mlt_team *team, mlt_path *path)
     mlt_live_sheet_show(path->hidden ? NULL : l->shown, &path->sheet, &path->record, 1);
 }
 
+static uint32_t world_of(const mlt_team *team, uint32_t place)
+{
+    const mlt_run_place *p = &team->ordinary;
+    return (uint32_t)(team->at   ? team->at[place].speaker
+                      : p->world ? p->world(p->group, (int32_t)place)
+                                 : p->base + (int32_t)place * p->stride);
+}
+
+// The last calls along a path, which it forgets.
+static void note_calls(mlt_ledger *l, const mlt_team *team, mlt_path *path)
+{
+    uint64_t count = path->calls_made < MLT_PATH_CALLS ? path->calls_made : MLT_PATH_CALLS;
+    if (!count || l->step_count + count > MOST_ENTRIES)
+        return;
+    mlt_ctl_step step = {.ranks = team->ranks,
+                         .workers = team->workers,
+                         .place = team->place,
+                         .first = team->first,
+                         .present = team->present,
+                         .speaker = world_of(team, team->place),
+                         .leader = world_of(team, 0),
+                         .host = team->hosts ? team->hosts->of[team->place] : 0};
+    put(step.object, sizeof step.object, path->record.object);
+    put(step.by, sizeof step.by, path->record.by);
+    put(step.collective, sizeof step.collective, path->record.collective);
+    l->step = mlt_xrealloc(l->step, l->step_count + count, sizeof *l->step);
+    for (uint64_t i = 0; i < count; i++) {
+        const mlt_path_call *call = &path->calls[i];
+        step.number = call->number;
+        memcpy(step.time, call->time, sizeof step.time);
+        l->step[l->step_count++] = step;
+    }
+    path->calls_made = 0;
+}
+
 void mlt_ledger_note_path(mlt_ledger *l, const mlt_team *team, mlt_path *path)
 {
     bool timed = false;
@@ -167,6 +204,7 @@ void mlt_ledger_note_path(mlt_ledger *l, const mlt_team *team, mlt_path *path)
         return;
     name_path(team, path);
     mlt_ledger_note(l, &path->record);
+    note_calls(l, team, path);
 }
 
 void mlt_ledger_trace(mlt_ledger *l, const char *line)
@@ -222,6 +260,7 @@ void mlt_ledger_send(mlt_ledger *l, int ctl, uint32_t worker)
     if (ctl >= 0) {
         send_all(ctl, worker, MLT_CTL_CHOICES, l->choice, l->choice_count, sizeof *l->choice);
         send_all(ctl, worker, MLT_CTL_PATHS, l->path, l->path_count, sizeof *l->path);
+        send_all(ctl, worker, MLT_CTL_STEPS, l->step, l->step_count, sizeof *l->step);
     } else {
         say_paths(l);
     }

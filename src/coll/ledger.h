@@ -22,7 +22,8 @@ typedef struct mlt_ledger {
     int trace;     // descriptor of the trace; -1: not open yet
     mlt_ctl_choice *choice;
     mlt_ctl_path *path;
-    uint32_t choice_count, path_count;
+    mlt_ctl_step *step;
+    uint32_t choice_count, path_count, step_count;
     struct mlt_interceptors *interceptors; // intercept.h: of the job's rule book; NULL: none
     uint64_t left_out;                     // entries for which there was no room
     mlt_live_shown *shown; // where people outside see what was measured so far; NULL: nowhere

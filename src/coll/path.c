@@ -11,7 +11,7 @@
 #include "coll/ledger.h"
 #include "os/os.h"
 
-_Atomic bool mlt_paths_exist;
+_Atomic bool mlt_coll_closely;
 
 // ---- paths of a team
 
@@ -36,13 +36,40 @@ static void copy_stages(mlt_path *path, const mlt_coll_stage *stages, uint32_t c
     }
 }
 
-static mlt_path *path_new(mlt_collective collective, const mlt_coll_stage *stages, uint32_t count,
+static bool has_stage(const mlt_path *path, mlt_coll_wrapper wrapper)
+{
+    for (uint32_t i = 0; i < path->count; i++)
+        if (path->stages[i].wrapper == wrapper)
+            return true;
+    return false;
+}
+
+// The operation of its `op`, if it has one, for each type.
+static void make_ops(mlt_path *path)
+{
+    for (uint32_t i = 0; i < path->count; i++)
+        if (path->stages[i].wrapper == MLT_WRAP_OP) {
+            path->ops = mlt_xcalloc(MLT_OP_TYPES, sizeof *path->ops);
+            path->ops_at = i;
+        }
+    for (uint32_t t = 0; path->ops && t < MLT_OP_TYPES; t++)
+        path->ops[t] = (mlt_alter_op){.rulebook = path->rulebook,
+                                      .stage = &path->stages[path->ops_at],
+                                      .by = path->by,
+                                      .type = (mlt_op_type)t};
+}
+
+static mlt_path *path_new(const mlt_team *team, mlt_collective collective,
+                          mlt_coll_rulebook *rulebook, const mlt_coll_stage *stages, uint32_t count,
                           const char *by, bool checks)
 {
-    mlt_path *path = mlt_xcalloc(1, sizeof *path + (count + 1ull) * sizeof *path->stages);
+    mlt_path *path = mlt_xcalloc(1, sizeof *path + (count + 2ull) * sizeof *path->stages);
     path->collective = (uint8_t)collective;
+    path->rulebook = rulebook;
     path->by = by;
     copy_stages(path, stages, count, checks);
+    if (team->combines && !has_stage(path, MLT_WRAP_COMBINE))
+        path->stages[path->count++] = (mlt_coll_stage){.wrapper = MLT_WRAP_COMBINE};
     path->combine = path->counts_at = path->delays_at = path->count;
     for (uint32_t i = 0; i < path->count; i++)
         switch ((mlt_coll_wrapper)path->stages[i].wrapper) {
@@ -66,13 +93,22 @@ static mlt_path *path_new(mlt_collective collective, const mlt_coll_stage *stage
     path->measured = path->traces || path->counts_at < path->count;
     mlt_text stack = mlt_text_on(path->record.stack, sizeof path->record.stack);
     for (uint32_t i = 0; i < path->count; i++)
-        mlt_coll_name_stage(&stack, i, path->stages[i].wrapper, path->stages[i].delay_us);
+        mlt_coll_tell_stage(&stack, i, &path->stages[i]);
+    path->alters = mlt_alters(path->stages, path->count, &path->changes);
+    path->record.changes = path->changes;
+    if (path->alters)
+        make_ops(path);
+    enum { MOST_DRAWN = 4096 }; // ranks
+    if (team->ledger->measures && path->measured && team->ranks <= MOST_DRAWN)
+        path->calls = mlt_xcalloc(MLT_PATH_CALLS, sizeof *path->calls);
     return path;
 }
 
 static void path_free(mlt_path *path)
 {
     mlt_live_sheet_hide(&path->sheet);
+    free(path->ops);
+    free(path->calls);
     free(path);
 }
 
@@ -107,16 +143,19 @@ static mlt_path *path_make(const mlt_team *team, mlt_collective collective, bool
                                 measured[] = {{.wrapper = MLT_WRAP_COUNT},
                                               {.wrapper = MLT_WRAP_COMBINE}};
     const mlt_coll_sources *s = team->sources;
-    const mlt_coll_path *said = mlt_coll_rulebook_path(s->own_rulebook, collective, team->name);
-    if (!said)
-        said = mlt_coll_rulebook_path(s->rulebook, collective, team->name);
+    mlt_coll_rulebook *rulebook = s->own_rulebook;
+    const mlt_coll_path *said = mlt_coll_rulebook_path(rulebook, collective, team->name);
+    if (!said) {
+        rulebook = s->rulebook;
+        said = mlt_coll_rulebook_path(rulebook, collective, team->name);
+    }
     if (said)
-        return path_new(collective, said->stages, said->count, said->by, checks);
+        return path_new(team, collective, rulebook, said->stages, said->count, said->by, checks);
     if (team->ledger->measures)
-        return path_new(collective, measured, 2, "--paths", checks);
+        return path_new(team, collective, NULL, measured, 2, "--paths", checks);
     if (!checks)
         return NULL;
-    mlt_path *path = path_new(collective, plain, 1, "", true);
+    mlt_path *path = path_new(team, collective, NULL, plain, 1, "", true);
     path->hidden = true;
     return path;
 }
@@ -227,6 +266,55 @@ void mlt_paths_free(mlt_team *team)
     team->paths = NULL;
 }
 
+// ---- what wrappers change
+
+// As mlt_alter_type. What the call says may not be taken for something else, unless it says bytes.
+static mlt_op_type type_at(const mlt_path *path, const mlt_coll_stage *s, const mlt_coll_what *what)
+{
+    mlt_op_type type = mlt_alter_type(s, what), told = mlt_alter_told(what);
+    if (type != told && told < MLT_OP_TYPES && told != MLT_OP_UINT8)
+        mlt_fatal("path %s: %s says type = \"%s\", but elements of the call are %s", path->by,
+                  mlt_coll_wrapper_names[s->wrapper], mlt_op_type_names[type],
+                  mlt_op_type_names[told]);
+    return type;
+}
+
+void mlt_path_alter(mlt_path *path, uint32_t stage, mlt_alter_side side,
+                    const mlt_coll_passing *passing, const mlt_coll_what *what, void *data)
+{
+    const mlt_coll_stage *s = &path->stages[stage];
+    char why[512] = "";
+    if (s->wrapper == MLT_WRAP_OP) // which may not be for this call's operation
+        return;
+    if (!mlt_alter_data(path->rulebook, s, side, passing, type_at(path, s, what), what->op, data,
+                        passing->bytes, why, sizeof why))
+        mlt_fatal("%s on %s, path %s: %s", mlt_collective_names[what->collective], passing->name,
+                  path->by, why);
+}
+
+bool mlt_path_op(const mlt_path *path, uint32_t stage, const mlt_coll_what *what, mlt_coll_op *out)
+{
+    const mlt_coll_stage *s = &path->stages[stage];
+    if (!what->op || what->emit || what->parts || !mlt_alter_op_fits(s, what->op))
+        return false;
+    mlt_op_type type = type_at(path, s, what);
+    if (type >= MLT_OP_TYPES || type == MLT_OP_FLOAT16 || mlt_op_type_bytes[type] != what->element)
+        mlt_fatal("path %s: op combines numbers, but elements of the call have %u bytes%s",
+                  path->by, what->element,
+                  type >= MLT_OP_TYPES ? "; say type = \"Float64\" or the like" : "");
+    mlt_alter_op_make(out, &path->ops[type]);
+    return true;
+}
+
+bool mlt_path_keeps_order(const mlt_team *team, const mlt_coll_what *what)
+{
+    const mlt_path *path = mlt_path_of(team, what);
+    if (!path || !path->ops || path->ops_at > path->combine)
+        return false;
+    const mlt_coll_stage *s = &path->stages[path->ops_at];
+    return !s->commutes && mlt_alter_op_fits(s, what->op);
+}
+
 // ---- a worker's call
 
 void mlt_span_open(mlt_span *span, mlt_team *team, const mlt_coll_what *what)
@@ -265,6 +353,52 @@ bool mlt_span_waited(mlt_span *span, mlt_team *team)
     return false;
 }
 
+// What the ranks of the worker have combined, and what the schedule has brought. NULL: not here.
+static void *span_data(const mlt_level *level, const mlt_coll_what *what, mlt_alter_side side)
+{
+    bool reduce = what->collective == MLT_COLL_REDUCE;
+    if (reduce && side == MLT_ALTER_OPERAND && !level->out)
+        return level->acc;
+    return reduce || what->collective == MLT_COLL_ALLREDUCE ? level->out : NULL;
+}
+
+static void alter_span(mlt_span *span, mlt_team *team, const mlt_coll_what *what,
+                       const mlt_level *level, mlt_alter_side side, uint32_t stage)
+{
+    void *data = span_data(level, what, side);
+    uint64_t bytes = what->count * what->element;
+    if (!data || !bytes || !mlt_alter_is(&span->path->stages[stage]))
+        return;
+    mlt_coll_passing passing = {.name = team->name,
+                                .collective = what->collective,
+                                .worker = true,
+                                .rank = team->first,
+                                .ranks = team->ranks,
+                                .root = what->root,
+                                .bytes = bytes};
+    mlt_path_alter(span->path, stage, side, &passing, what, data);
+}
+
+void mlt_span_alter(mlt_span *span, mlt_team *team, const mlt_coll_what *what,
+                    const mlt_level *level, mlt_alter_side side)
+{
+    const mlt_path *path = span->path;
+    if (!path->alters)
+        return;
+    if (side == MLT_ALTER_OPERAND)
+        for (uint32_t i = path->combine + 1; i < path->count; i++)
+            alter_span(span, team, what, level, side, i);
+    else
+        for (uint32_t i = path->count; i-- > path->combine + 1;)
+            alter_span(span, team, what, level, side, i);
+}
+
+bool mlt_span_op(const mlt_span *span, const mlt_coll_what *what, mlt_coll_op *out)
+{
+    const mlt_path *path = span->path;
+    return path->ops && path->ops_at > path->combine && mlt_path_op(path, path->ops_at, what, out);
+}
+
 static void note_span(const mlt_span *s, uint64_t started_ns, uint64_t now)
 {
     mlt_path_note(s->path, MLT_TIME_GATHER, s->all_ns - s->first_ns);
@@ -279,8 +413,11 @@ void mlt_span_close(mlt_span *s, mlt_team *team, const mlt_coll_what *what, uint
     mlt_path *path = s->path;
     uint64_t now = mlt_span_stamp(s), started = s->delayed_ns ? s->delayed_ns : s->combined_ns;
     bool over = path->measured && s->all_ns && s->combined_ns; // else it failed
-    if (over)
+    if (over) {
         note_span(s, started, now);
+        mlt_path_keep(path, number,
+                      (uint64_t[]){s->first_ns, s->all_ns, started, s->exchanged_ns, now});
+    }
     if (over && path->counts_at < path->count && path->counts_at > path->combine) {
         uint64_t from = path->delays_at < path->counts_at ? started : s->combined_ns;
         mlt_path_count(path, team, what, (s->exchanged_ns ? s->exchanged_ns : now) - from);

@@ -15,6 +15,8 @@
 #include "coll/ledger.h"
 #include "coll/level.h"
 #include "coll/team_data.h"
+#include "coll/where.h"
+#include "fiber/deep.h"
 #include "p2p/kind.h"
 #include "p2p/match.h"
 
@@ -197,6 +199,7 @@ static mlt_coll_question plan_question_of(const mlt_team *team, uint32_t ranks,
         .in_place = what->in_place && !is_rooted(what), // only the root may know
         .uneven = what->starts != NULL,
         .reproducible = team->reproducible && !what->plain,
+        .combines = team->combines,
         .crowded = team->crowded,
         .sharing = mlt_team_sharing(team),
         .cores = mlt_team_cores(team),
@@ -337,17 +340,59 @@ static void find_far(mlt_plan *plan, const mlt_team *team, const mlt_goal_rank *
     free(seen);
 }
 
+static void choose_tree(mlt_coll_choice *out)
+{
+    char why[128];
+    *out = (mlt_coll_choice){.by = "MPIX_Treereduce", .why = "the program wants a tree"};
+    out->alg = mlt_coll_find("reduce.binomial", why, sizeof why);
+    if (!out->alg)
+        mlt_fatal("%s", why);
+}
+
+// The call's path, if it says on which host the stage between hosts combines.
+static const mlt_coll_path *remote_path(const mlt_team *team, const mlt_coll_what *what)
+{
+    const mlt_coll_sources *s = team->sources;
+    const mlt_coll_path *path = NULL;
+    if (!team->hosts)
+        return NULL;
+    path = mlt_coll_rulebook_path(s->own_rulebook, (mlt_collective)what->collective, team->name);
+    if (!path)
+        path = mlt_coll_rulebook_path(s->rulebook, (mlt_collective)what->collective, team->name);
+    return path && mlt_coll_remote_stage(path->stages, path->count) ? path : NULL;
+}
+
+// That host as the team numbers it, and 1; 0: none of its workers is there.
+static uint32_t center_of(mlt_team *team, const mlt_coll_path *path)
+{
+    uint32_t host = 0;
+    if (!mlt_coll_host_named(mlt_coll_remote_stage(path->stages, path->count)->host, &host))
+        return 0;
+    for (uint32_t w = 0; w < team->workers; w++)
+        if (mlt_coll_host_of(team->worker->boot->job, mlt_team_worker_of(team, w)) == host)
+            return team->hosts->of[w] + 1;
+    return 0;
+}
+
 static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *what, char *why,
                           size_t why_size)
 {
     static const mlt_coll_sources built_in;
     if (!what->emit) {
         mlt_coll_question q = plan_question_of(team, team->workers, what);
-        mlt_coll_ask(what->plain ? &built_in : team->sources, &q, &plan->choice, why, why_size);
+        if (what->tree)
+            choose_tree(&plan->choice);
+        else
+            mlt_coll_ask(what->plain ? &built_in : team->sources, &q, &plan->choice, why, why_size);
         if (why[0])
             return false;
+        const mlt_coll_path *remote = what->plain ? NULL : remote_path(team, what);
+        uint32_t center = remote ? center_of(team, remote) : 0;
+        if (center)
+            mlt_coll_remote(remote, &q, &plan->choice);
         q.in_place = what->in_place;
         plan->shape = mlt_coll_choice_shape(&q, &plan->choice);
+        plan->shape.center = center;
         plan->shape.count = what->count;
         plan->shape.root = what->root;
         plan->shape.starts = what->starts;
@@ -435,6 +480,30 @@ static MLT_COLD mlt_plan *plan_make(mlt_team *team, const mlt_plan_key *key,
     return plan;
 }
 
+// Takes kilobytes of a stack, which is much where ranks have 4 KiB each.
+typedef struct plan_order {
+    mlt_team *team;
+    const mlt_plan_key *key;
+    const mlt_coll_what *what;
+    char *why;
+    size_t why_size;
+    mlt_plan *made;
+} plan_order;
+
+static void plan_deliver(void *arg)
+{
+    plan_order *o = arg;
+    o->made = plan_make(o->team, o->key, o->what, o->why, o->why_size);
+}
+
+static MLT_COLD mlt_plan *plan_new(mlt_team *team, const mlt_plan_key *key,
+                                   const mlt_coll_what *what, char *why, size_t why_size)
+{
+    plan_order order = {team, key, what, why, why_size, NULL};
+    mlt_deep_call(team->worker ? team->worker->sched : NULL, plan_deliver, &order);
+    return order.made;
+}
+
 mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size_t why_size)
 {
     mlt_plans *plans = &team->plans;
@@ -449,7 +518,7 @@ mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size
             found = plan;
             break;
         }
-    if (!found && !(found = plan_make(team, &key, what, why, why_size)))
+    if (!found && !(found = plan_new(team, &key, what, why, why_size)))
         return NULL;
     mlt_list_remove(&found->link);
     mlt_list_push_front(&plans->all, &found->link);

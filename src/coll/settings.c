@@ -10,6 +10,10 @@ static const mlt_setting settings[] = {
     {"coll_sum", MLT_SETTING_TEXT, "", NULL,
      "the sum of the bytes of that file, which mpirun sets; a process that finds another one ends",
      &mlt_coll_conf_now.sum, MLT_SCOPE_INTERNAL},
+    {"coll_hosts", MLT_SETTING_TEXT, "", NULL,
+     "the names of the job's hosts, for paths that name one; mpirun sets it if there is such a "
+     "file",
+     &mlt_coll_conf_now.hosts, MLT_SCOPE_INTERNAL},
     {"force", MLT_SETTING_TEXT, "", NULL,
      "algorithms whatever the rules say, such as allreduce=ring:segment=8K,bcast=chain; mpirun "
      "--force sets and checks it",

@@ -9,6 +9,7 @@
 typedef struct mlt_coll_conf {
     const char *file;  // a rule book (rulebook.h); "": none
     const char *sum;   // of the rule book, as mpirun has proven it; "": not known
+    const char *hosts; // of the job, in their order: "a,b"; "": one, or not known
     const char *force; // as mlt_coll_force_parse reads it; "": nothing
     const char *trace; // where traces go; "": standard error
     int64_t paths;     // 1: all calls are measured

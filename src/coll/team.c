@@ -173,6 +173,8 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .contiguous = f->contiguous,
         .even = true,
         .reproducible = f->reproducible,
+        .combines = f->combines,
+        .apart = f->apart,
         .watched = f->watched,
         .ordinary = f->ordinary,
         .fixed = f->fixed,
@@ -194,8 +196,8 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
 void mlt_team_refresh(mlt_team *t)
 {
     const mlt_coll_sources *s = t->sources;
-    t->simple = t->contiguous && !t->reproducible && !s->forced && !s->own && !s->own_rulebook &&
-                !s->rulebook;
+    t->simple = t->contiguous && !t->reproducible && !t->apart && !s->forced && !s->own &&
+                !s->own_rulebook && !s->rulebook;
     mlt_plans_forget(&t->plans);
     mlt_paths_refresh(t);
 }
@@ -257,13 +259,13 @@ void mlt_team_free(mlt_team *t)
 
 // True if the ranks of a worker can combine only if they follow each other: where blocks or
 // operands have an order, or a root must be found.
-static bool order_matters(const mlt_coll_what *what)
+static bool order_matters(const mlt_team *t, const mlt_coll_what *what)
 {
     switch ((mlt_collective)what->collective) {
     case MLT_COLL_BARRIER:
         return false;
     case MLT_COLL_ALLREDUCE:
-        return !what->op->commutes;
+        return !what->op->commutes || mlt_path_keeps_order(t, what);
     default:
         return true;
     }
@@ -271,8 +273,8 @@ static bool order_matters(const mlt_coll_what *what)
 
 bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
 {
-    if (what->emit || what->parts || mlt_path_is_flat(t, what) ||
-        (!t->contiguous && order_matters(what)) ||
+    if (what->emit || what->parts || (t->apart && !what->plain) || mlt_path_is_flat(t, what) ||
+        (!t->contiguous && order_matters(t, what)) ||
         (t->reproducible && mlt_collective_reduces((mlt_collective)what->collective)))
         return true;
     if (t->simple)
@@ -432,8 +434,11 @@ static void finish(mlt_team_call *c, mlt_status status)
 static void exchanged(mlt_req *run)
 {
     mlt_team_call *c = mlt_container_of(run, mlt_team_call, run);
-    if (MLT_UNLIKELY(c->span.path != NULL))
+    if (MLT_UNLIKELY(c->span.path != NULL)) {
         c->span.exchanged_ns = mlt_span_stamp(&c->span);
+        if (run->status == MLT_OK)
+            mlt_span_alter(&c->span, c->team, &c->what, &c->level, MLT_ALTER_RESULT);
+    }
     if (run->status == MLT_OK)
         mlt_level_spread(&c->level);
     finish(c, run->status);
@@ -453,22 +458,29 @@ static void team_exchange(mlt_team_call *c)
     run_schedule(c, c->instance, &c->what, c->level.in, c->level.out, exchanged);
 }
 
-static void share(mlt_team_call *c)
+static inline void share(mlt_team_call *c)
 {
     mlt_level_spread(&c->level);
     mlt_instance_give(c->instance);
     finish(c, MLT_OK);
 }
 
+// The ranks have combined, and the call has a path.
+static MLT_COLD void go_on_by_path(mlt_team_call *c)
+{
+    if (c->team->workers > 1) {
+        team_exchange(c);
+        return;
+    }
+    mlt_span_alter(&c->span, c->team, &c->what, &c->level, MLT_ALTER_RESULT);
+    share(c);
+}
+
 static void delayed(mlt_work *work)
 {
     mlt_team_call *c = mlt_container_of(work, mlt_team_call, span.work);
-    if (!mlt_span_waited(&c->span, c->team))
-        return;
-    if (c->team->workers == 1)
-        share(c);
-    else
-        team_exchange(c);
+    if (mlt_span_waited(&c->span, c->team))
+        go_on_by_path(c);
 }
 
 // ---- calls that ranks of the worker do not agree about
@@ -520,20 +532,28 @@ static MLT_COLD void give_up(mlt_team_call *c)
     run_schedule(c, mlt_instance_take(t, plan), &what, bytes, bytes + in, given_up);
 }
 
-// All ranks of the worker are there.
-static void team_begin(mlt_team_call *c)
+// The path has another operation between the workers: c->op becomes it, and *combining the one for
+// the ranks of the worker.
+static MLT_COLD bool take_other_op(mlt_team_call *c, mlt_coll_op *combining)
+{
+    mlt_coll_op other;
+    if (!mlt_span_op(&c->span, &c->what, &other))
+        return false;
+    mlt_coll_op_copy(combining, &c->op);
+    mlt_coll_op_copy(&c->op, &other);
+    return true;
+}
+
+// What the ranks have brought, combined by `op` instead of the call's own (NULL: the call's). False:
+// there is no plan, and the call has ended.
+static inline __attribute__((always_inline)) bool combine_ranks(mlt_team_call *c,
+                                                                const mlt_coll_op *op)
 {
     mlt_team *t = c->team;
-    if (MLT_UNLIKELY(c->span.path != NULL))
-        c->span.all_ns = mlt_span_stamp(&c->span);
-    if (MLT_UNLIKELY(c->disagreed != MLT_OK)) {
-        give_up(c);
-        return;
-    }
     mlt_plan *plan = mlt_plan_of(t, &c->what, t->why, sizeof t->why);
     if (MLT_UNLIKELY(!plan)) {
         finish(c, MLT_ERR_UNSUPPORTED);
-        return;
+        return false;
     }
     mlt_instance *i = mlt_instance_take(t, plan);
     c->level = (mlt_level){.team = t,
@@ -542,14 +562,46 @@ static void team_begin(mlt_team_call *c)
                            .acc = i->memory ? i->memory + plan->acc_at : 0,
                            .result = t->result};
     c->instance = i;
+    if (op)
+        c->what.op = op;
     mlt_level_combine(&c->level);
-    if (MLT_UNLIKELY(c->span.path != NULL)) {
-        c->span.combined_ns = mlt_span_stamp(&c->span);
-        c->span.alg = plan->choice.alg ? plan->choice.alg->name : NULL;
-        if (mlt_span_waits(&c->span, t, delayed))
-            return;
+    return true;
+}
+
+static MLT_COLD void begin_by_path(mlt_team_call *c)
+{
+    mlt_team *t = c->team;
+    c->span.all_ns = mlt_span_stamp(&c->span);
+    if (c->disagreed != MLT_OK) {
+        give_up(c);
+        return;
     }
-    if (t->workers == 1)
+    mlt_coll_op combining;
+    if (!combine_ranks(c, take_other_op(c, &combining) ? &combining : NULL))
+        return;
+    c->what.op = c->what.op ? &c->op : NULL;
+    mlt_span_alter(&c->span, t, &c->what, &c->level, MLT_ALTER_OPERAND);
+    c->span.combined_ns = mlt_span_stamp(&c->span);
+    const mlt_coll_alg *alg = c->instance->plan->choice.alg;
+    c->span.alg = alg ? alg->name : NULL;
+    if (!mlt_span_waits(&c->span, t, delayed))
+        go_on_by_path(c);
+}
+
+// All ranks of the worker are there.
+static void team_begin(mlt_team_call *c)
+{
+    if (MLT_UNLIKELY(c->span.path != NULL)) {
+        begin_by_path(c);
+        return;
+    }
+    if (MLT_UNLIKELY(c->disagreed != MLT_OK)) {
+        give_up(c);
+        return;
+    }
+    if (!combine_ranks(c, NULL))
+        return;
+    if (c->team->workers == 1)
         share(c);
     else
         team_exchange(c);

@@ -42,6 +42,8 @@ typedef struct mlt_team_facts {
     uint32_t ranks, workers, place;
     const mlt_team_worker *at;
     bool contiguous, flat, crowded, reproducible, reads;
+    bool combines; // nobody goes flat: what joins are no ranks (groups of processes)
+    bool apart;    // the ranks of a worker send each other messages: the library's own calls do not
     bool watched;
     const mlt_coll_hosts *hosts;     // borrowed; NULL: the team finds out
     mlt_run_place ordinary, fixed;   // self and byte are filled in, too

@@ -55,6 +55,7 @@ typedef struct mlt_coll_what {
     const void *custom; // for emit
     const void *key;
     uint64_t key_bytes;
+    bool tree; // REDUCE: by a binomial tree, whatever the rules say; `key` says so, too
 } mlt_coll_what;
 
 // One rank's part. Small operands of a rank that waits for nothing else lie here, not where a
@@ -97,6 +98,8 @@ typedef struct mlt_team {
     bool simple;         // only what.emit and what.parts ask for the flat team
     bool crowded, reads; // in reach of the network false: hosts may differ
     bool reproducible;
+    bool combines;                   // in any case (team.h)
+    bool apart;                      // ... or in none
     uint8_t reach;                   // mlt_coll_reach: between the workers
     const mlt_coll_hosts *hosts;     // of the workers, or of the flat team's ranks; NULL: one host
     mlt_coll_hosts *own_hosts;       // the same if the team made it

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -106,13 +107,19 @@ typedef struct walk {
     mlt_path *path;
     uint32_t stage;
     mlt_status status;
-    const mlt_coll_what *what;
+    const mlt_coll_what *asked, *what; // the call's; the one that is joined
     const void *in;
     void *out;
     mlt_req *done;
     mlt_req own; // of the check, then of the call
     mlt_work work;
     both mine, all;
+    // What wrappers have changed (alter.h): a copy of the operand (NULL: none), and what the call is
+    // about if it has another operation.
+    unsigned char *operand;
+    mlt_coll_what other_what;
+    mlt_coll_op other_op;
+    uint64_t alter_ns;
     uint64_t came_ns, counted_ns, since_ns, until_ns, joined_ns, delay_ns, check_ns;
     const char *alg;
 } walk;
@@ -149,18 +156,107 @@ static void trace_walk(const walk *w, uint64_t now)
     mlt_path_line_end(&l, team, w->status != MLT_OK);
 }
 
+// ---- what wrappers change
+
+// MPI_Exscan in place leaves the buffer of rank 0 as it is: then the copy is what it was.
+static bool keeps_buffer(const walk *w)
+{
+    return w->what->collective == MLT_COLL_EXSCAN && w->args.rank == 0 && !w->in;
+}
+
+// The rank's operand, in memory that may be changed. NULL: it brings nothing.
+static unsigned char *own_operand(walk *w, uint64_t *bytes)
+{
+    unsigned char *at;
+    const mlt_walk_args *args = &w->args;
+    if (!mlt_alter_region(w->what, args->team->ranks, args->rank, MLT_ALTER_OPERAND, w->in, w->out,
+                          &at, bytes))
+        return NULL;
+    bool bcast = w->what->collective == MLT_COLL_BCAST;
+    if (w->operand || (!w->in && !bcast && !keeps_buffer(w)))
+        return at; // a copy already, or in place
+    w->operand = mlt_xcalloc(*bytes, 1);
+    memcpy(w->operand, at, *bytes);
+    if (keeps_buffer(w))
+        return at;
+    if (bcast)
+        w->out = w->operand; // the root's buffer stays as it is
+    else
+        w->in = w->operand;
+    return w->operand;
+}
+
+static mlt_coll_passing passing_of(const walk *w, uint32_t stage, uint64_t bytes)
+{
+    return (mlt_coll_passing){.name = w->args.team->name,
+                              .collective = w->what->collective,
+                              .worker = stage > w->path->combine,
+                              .rank = w->args.rank,
+                              .ranks = w->args.team->ranks,
+                              .root = w->what->root,
+                              .bytes = bytes};
+}
+
+static void alter_operand(walk *w, uint32_t stage)
+{
+    uint64_t bytes;
+    uint64_t began = mlt_os_now_ns();
+    unsigned char *data = own_operand(w, &bytes);
+    if (data) {
+        mlt_coll_passing passing = passing_of(w, stage, bytes);
+        mlt_path_alter(w->path, stage, MLT_ALTER_OPERAND, &passing, w->asked, data);
+    }
+    w->alter_ns += mlt_os_now_ns() - began;
+}
+
+static void alter_op(walk *w, uint32_t stage)
+{
+    if (!mlt_path_op(w->path, stage, w->asked, &w->other_op))
+        return;
+    w->other_what = *w->what;
+    w->other_what.op = &w->other_op;
+    w->what = &w->other_what;
+}
+
+// The innermost first.
+static void alter_results(walk *w)
+{
+    const mlt_path *path = w->path;
+    uint32_t end = w->args.team->at ? path->combine : path->count;
+    uint64_t bytes, began = mlt_os_now_ns();
+    unsigned char *data;
+    if (!mlt_alter_region(w->what, w->args.team->ranks, w->args.rank, MLT_ALTER_RESULT, w->in,
+                          w->out, &data, &bytes))
+        end = 0;
+    for (uint32_t i = end; i-- > 0;)
+        if (mlt_alter_is(&path->stages[i])) {
+            mlt_coll_passing passing = passing_of(w, i, bytes);
+            mlt_path_alter(w->path, i, MLT_ALTER_RESULT, &passing, w->asked, data);
+        }
+    mlt_path_note(w->path, MLT_TIME_MAP, w->alter_ns + mlt_os_now_ns() - began);
+}
+
 // The last of the walk: the team may be gone when `done` is done.
 static void walk_leave(walk *w, mlt_status status)
 {
     mlt_path *path = w->path;
     mlt_team *team = w->args.team;
     mlt_req *done = w->done;
+    if (MLT_UNLIKELY(path->alters) && status == MLT_OK)
+        alter_results(w);
+    if (w->operand && keeps_buffer(w))
+        memcpy(w->out, w->operand, w->what->count * w->what->element);
+    free(w->operand);
+    w->operand = NULL;
     uint64_t now = path->measured ? mlt_os_now_ns() : 0;
     w->status = status;
     if (status == MLT_OK && w->counted_ns)
         mlt_path_count(path, team, w->what, now - w->counted_ns);
     if (status == MLT_OK && path->measured && !team->at)
         mlt_path_note(path, MLT_TIME_EXCHANGE, now - w->joined_ns);
+    if (status == MLT_OK && path->measured && !team->at)
+        mlt_path_keep(path, w->args.number,
+                      (uint64_t[]){w->came_ns, w->joined_ns, w->joined_ns, now, now});
     if (path->traces && (!team->at || path->traces_at < path->combine))
         trace_walk(w, now);
     mlt_path_drop(team, path);
@@ -272,6 +368,13 @@ static void walk_step(walk *w)
         case MLT_WRAP_DELAY:
             delay(w);
             return;
+        case MLT_WRAP_MAP:
+        case MLT_WRAP_DROP:
+            alter_operand(w, stage);
+            break;
+        case MLT_WRAP_OP:
+            alter_op(w, stage);
+            break;
         case MLT_WRAP_CHECK:
             if (!w->args.level)
                 break;
@@ -300,11 +403,13 @@ void mlt_path_join(const mlt_walk_args *args, const mlt_coll_what *what, const v
     w->args = *args;
     w->path = path;
     w->stage = 0;
-    w->what = what;
+    w->asked = w->what = what;
     w->in = in;
     w->out = out;
     w->done = done;
     w->came_ns = path->measured ? mlt_os_now_ns() : 0;
+    w->operand = NULL;
+    w->alter_ns = 0;
     w->counted_ns = w->joined_ns = w->delay_ns = w->check_ns = 0;
     w->alg = NULL;
     walk_step(w);

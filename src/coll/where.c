@@ -2,6 +2,7 @@
 #include "coll/where.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "boot/job.h"
@@ -20,7 +21,28 @@ static uint32_t hosts_of_job(const mlt_job *job)
     return wish < job->workers ? (uint32_t)wish : job->workers;
 }
 
-static uint32_t where_host_of(mlt_job *job, uint32_t worker)
+// By mpirun's names; pretended hosts are "0", "1" and so on.
+bool mlt_coll_host_named(const char *name, uint32_t *host)
+{
+    const char *names = mlt_coll_conf_now.hosts;
+    size_t length = strlen(name);
+    *host = 0;
+    if (mlt_coll_conf_now.pretend_hosts > 1) {
+        char *end;
+        unsigned long number = strtoul(name, &end, 10);
+        *host = (uint32_t)number;
+        return *name && !*end && number < (unsigned long)mlt_coll_conf_now.pretend_hosts;
+    }
+    for (const char *at = names ? names : ""; *at; ++*host) {
+        size_t n = strcspn(at, ",");
+        if (n == length && memcmp(at, name, n) == 0)
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return false;
+}
+
+uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker)
 {
     if (job->hosts > 1)
         return mlt_job_host_of(job, worker);
@@ -64,7 +86,7 @@ mlt_coll_hosts *mlt_coll_locate(const mlt_worker *w, uint32_t members,
     if (!map) {
         uint32_t *name = mlt_xcalloc(members, sizeof *name);
         for (uint32_t m = 0; m < members; m++)
-            name[m] = where_host_of(job, worker_of(of, m));
+            name[m] = mlt_coll_host_of(job, worker_of(of, m));
         map = mlt_coll_hosts_new(members, name, hosts);
         free(name);
     }

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/export.h"
+#include "base/log.h"
 #include "coll/alg/op.h"
+#include "coll/walk.h"
 #include "csp/intercept.h"
 #include "csp/wait.h"
 #include "type/op.h"
@@ -156,7 +158,53 @@ static inline csp_status group_meet(mlt_csp *csp, csp_group *g, const char *call
     return CSP_OK;
 }
 
-// Along the wrappers of its way.
+// Along the path that the job's rule book has for the team's calls (coll/path.h).
+typedef struct along {
+    mlt_req done; // of the walk
+    mlt_sched *sched;
+    mlt_fiber *waiting; // NULL: it does not
+} along;
+
+static void along_done(mlt_req *done)
+{
+    const along *a = mlt_container_of(done, along, done);
+    if (a->waiting)
+        mlt_fiber_wake(a->sched, a->waiting);
+}
+
+static MLT_COLD csp_status meet_along(mlt_csp *csp, csp_group *g, const char *call, int me,
+                                      const mlt_coll_what *what, const void *in, void *out)
+{
+    mlt_team *team = g->body->team;
+    uint64_t *calls = &g->calls[(uint32_t)me - g->first];
+    uint32_t local = (uint32_t)me - team->first;
+    bool checks = team->paths->checks; // with a call of its own
+    mlt_walk_args args = {.team = team,
+                          .level = checks ? team : NULL,
+                          .check_number = checks ? (*calls)++ : 0,
+                          .local = local,
+                          .level_local = local,
+                          .rank = (uint32_t)me,
+                          .call = call};
+    along a = {.sched = csp->sched};
+    args.number = (*calls)++;
+    mlt_req_init(&a.done, mlt_csp_rank(), MLT_REQ_OTHER);
+    a.done.on_done = along_done;
+    g->inside++;
+    mlt_path_join(&args, what, in, out, &a.done);
+    if (!a.done.done) {
+        mlt_csp_wait wait;
+        a.waiting = csp->sched->current;
+        mlt_fiber_park(csp->sched, mlt_csp_wait_for(&wait, call, MLT_CSP_GROUP, g, args.number));
+        mlt_assert(a.done.done);
+    }
+    g->inside--;
+    if (MLT_UNLIKELY(a.done.status != MLT_OK))
+        failed(g, call, a.done.status);
+    return CSP_OK;
+}
+
+// Along the wrappers of its interceptor, then those of the path.
 static MLT_COLD csp_status go_along(mlt_csp *csp, csp_group *g, const char *call, int me,
                                     const mlt_coll_what *what, const void *in, void *out)
 {
@@ -166,7 +214,9 @@ static MLT_COLD csp_status go_along(mlt_csp *csp, csp_group *g, const char *call
     g->inside++; // it is not freed meanwhile
     mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_CSP_GROUP, g->name, g->size, event);
     g->inside--;
-    csp_status status = group_meet(csp, g, call, me, what, in, out);
+    csp_status status = mlt_path_of(g->body->team, what)
+                            ? meet_along(csp, g, call, me, what, in, out)
+                            : group_meet(csp, g, call, me, what, in, out);
     mlt_csp_intercept_end(&walk, event.bytes);
     return status;
 }

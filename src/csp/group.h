@@ -47,7 +47,7 @@ struct csp_group {
     uint32_t size;           // members on all nodes
     uint32_t first, members; // on this one
     uint32_t inside;         // of them in a call
-    bool wrapped;            // it has a way (intercept.h)
+    bool wrapped;            // it has an interceptor (intercept.h), or its team paths (coll/path.h)
     uint64_t *calls;         // [members] made so far
 };
 

@@ -18,6 +18,7 @@
 #include "csp/net/route.h"
 #include "csp/wait.h"
 #include "p2p/context.h"
+#include "p2p/live.h"
 #include "p2p/worker.h"
 
 // A worker's.
@@ -55,18 +56,6 @@ typedef struct share {
 
 // ---- what a worker keeps
 
-// Rules that keep the members of a worker from combining do not apply to groups, whose members are
-// not ranks.
-static mlt_coll_rule *without_flat(mlt_coll_rule *rules, uint32_t *count)
-{
-    *count = 0;
-    for (mlt_coll_rule *r = rules; r->alg; r++)
-        if (!r->flat)
-            rules[(*count)++] = *r;
-    rules[*count] = (mlt_coll_rule){0};
-    return rules;
-}
-
 static struct mlt_csp_groups *groups_of(mlt_csp *csp)
 {
     struct mlt_csp_groups *g = csp->groups;
@@ -79,13 +68,16 @@ static struct mlt_csp_groups *groups_of(mlt_csp *csp)
     mlt_list_init(&g->bodies);
     mlt_list_init(&g->foundings);
     mlt_ledger_init(&g->ledger);
-    g->ledger.choices = job->profile;
+    mlt_coll_rulebook *rulebook = csp->worker->rulebook;
+    g->ledger.shown = mlt_live_here();
+    g->ledger.measures = mlt_coll_conf_now.paths;
+    g->ledger.choices = job->profile || g->ledger.measures || (rulebook && rulebook->paths_count);
     char why[512];
     const char *force = mlt_coll_conf_now.force;
-    // It may name algorithms of the job's rule book, which groups do not ask.
-    if (force && force[0] &&
-        mlt_coll_force_parse(force, NULL, &g->forced, why, sizeof why) == MLT_OK)
-        without_flat(g->forced, &g->forced_count);
+    if (force && force[0] && // if it is wrong, MPI's side has said so
+        mlt_coll_force_parse(force, rulebook, &g->forced, why, sizeof why) == MLT_OK)
+        while (g->forced[g->forced_count].alg)
+            g->forced_count++;
     return g;
 }
 
@@ -119,6 +111,7 @@ static mlt_team *make_team(mlt_csp *csp, const mlt_team_worker *at, uint32_t wor
         .place = place,
         .at = at,
         .contiguous = true,
+        .combines = true,
         .crowded = !w->boot->job->membarrier,
         .sources = sources,
         .name = name,
@@ -216,6 +209,7 @@ static mlt_csp_body *body_new(mlt_csp *csp, uint32_t ranks)
 {
     mlt_csp_body *body = mlt_xcalloc(1, sizeof *body);
     body->refs = ranks;
+    body->sources.rulebook = csp->worker->rulebook;
     mlt_list_init(&body->views);
     mlt_list_push_back(&csp->groups->bodies, &body->node);
     set_rules(csp->groups, body, NULL, 0);
@@ -235,6 +229,7 @@ static void join_body(csp_group *group, mlt_csp_body *body)
 {
     group->calls = mlt_xcalloc(group->members, sizeof *group->calls);
     group->body = body;
+    group->wrapped |= body->team && body->team->paths;
     mlt_list_push_back(&body->views, &group->of_body);
 }
 
@@ -404,20 +399,19 @@ MLT_EXPORT bool csp_group_force(csp_group *group, const char *what)
     if (!group || group->csp != csp)
         mlt_csp_group_fault(group, "csp_group_force");
     mlt_coll_rule *rules = NULL;
-    uint32_t count = 0, kept = 0;
+    uint32_t count = 0;
     if (what && what[strspn(what, " \t")]) {
-        if (mlt_coll_force_parse(what, NULL, &rules, csp->why, sizeof csp->why) != MLT_OK)
+        if (mlt_coll_force_parse(what, csp->worker->rulebook, &rules, csp->why, sizeof csp->why) !=
+            MLT_OK)
             return false;
-        while (rules[count].alg)
-            count++;
-        without_flat(rules, &kept);
-        if (kept < count) {
-            mlt_csp_why(csp, "'%s': members of a group on one worker always combine first", what);
-            free(rules);
-            return false;
-        }
+        for (; rules[count].alg; count++)
+            if (rules[count].flat) {
+                free(rules);
+                return mlt_csp_why(
+                    csp, "'%s': members of a group on one worker always combine first", what);
+            }
     }
-    set_rules(csp->groups, group->body, rules, kept);
+    set_rules(csp->groups, group->body, rules, count);
     free(rules);
     return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fiber/await.h"
 
+#include "fiber/gate.h"
 #include "os/os.h"
 
 bool mlt_deadline_passed(int64_t deadline)
@@ -40,10 +41,12 @@ static bool is_stopped(const mlt_wait *wait)
 void mlt_await_time(mlt_sched *sched, const mlt_wait *wait, int64_t deadline)
 {
     mlt_deadline late;
+    mlt_gate *gate = mlt_gate_in(sched); // libc's calls come from outside
     mlt_deadline_begin(sched, &late, deadline);
     while (!late.passed && !is_stopped(wait))
         mlt_fiber_park(sched, wait);
     mlt_deadline_end(&late);
+    mlt_gate_out(gate);
 }
 
 static void on_ready(mlt_io_watch *watch)
@@ -77,8 +80,8 @@ static bool is_any_ready(const mlt_await *fds, uint32_t count)
     return false;
 }
 
-mlt_status mlt_await_fds(mlt_sched *sched, const mlt_wait *wait, mlt_await *fds, uint32_t count,
-                         int64_t deadline)
+static mlt_status await_fds(mlt_sched *sched, const mlt_wait *wait, mlt_await *fds, uint32_t count,
+                            int64_t deadline)
 {
     for (uint32_t i = 0; i < count; i++)
         if (begin(sched, &fds[i]) == MLT_ERR_SYSTEM) {
@@ -92,4 +95,13 @@ mlt_status mlt_await_fds(mlt_sched *sched, const mlt_wait *wait, mlt_await *fds,
     mlt_deadline_end(&late);
     end(fds, count);
     return MLT_OK;
+}
+
+mlt_status mlt_await_fds(mlt_sched *sched, const mlt_wait *wait, mlt_await *fds, uint32_t count,
+                         int64_t deadline)
+{
+    mlt_gate *gate = mlt_gate_in(sched);
+    mlt_status status = await_fds(sched, wait, fds, count, deadline);
+    mlt_gate_out(gate);
+    return status;
 }

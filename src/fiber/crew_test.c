@@ -11,7 +11,7 @@
 #include "fiber/sanitize.h"
 #include "fiber/stack.h"
 
-static const char *const policies[] = {"direct", "rr", "random:5", "priority"};
+static const char *const policies[] = {"direct", "rr", "poll", "random:5", "priority"};
 enum { POLICIES = sizeof policies / sizeof policies[0], MANY = 500 };
 
 static const mlt_wait waiting = {.call = "crew_test", .kind = MLT_WAIT_OTHER};

@@ -113,6 +113,8 @@ static _Noreturn void on_second_fault(void)
 
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
+    if (mlt_arch_peek_failed(context))
+        return;
     if (describes)
         on_second_fault();
     begin_to_tell();
@@ -164,6 +166,13 @@ void mlt_fault_install(void (*describe)(const mlt_fault *fault))
             sigdelset(&action.sa_mask, signals[k]);
         (void)sigaction(signals[i], &action, NULL);
     }
+}
+
+bool mlt_fault_catches(void)
+{
+    struct sigaction now;
+    return !MLT_SANITIZED && sigaction(SIGSEGV, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+           now.sa_sigaction == on_fault;
 }
 
 mlt_status mlt_fault_thread_init(void)

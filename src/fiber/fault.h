@@ -35,6 +35,9 @@ typedef struct mlt_fault {
 // ignores is left to the program. Does nothing in a build with a sanitizer, which has its own report.
 void mlt_fault_install(void (*describe)(const mlt_fault *fault));
 
+// Whether SIGSEGV comes to that handler now, so that mlt_arch_peek may be called on any address.
+bool mlt_fault_catches(void);
+
 // Gives the calling thread its alternate stack, unless it has one; fini takes that away again.
 mlt_status mlt_fault_thread_init(void) MLT_MUST_CHECK;
 void mlt_fault_thread_fini(void);

@@ -51,17 +51,18 @@ struct mlt_fiber {
     void *user;  // the owner's object, argument of entry; mlt_fiber_user while it runs
     uint32_t id; // index in the worker; MLT_FIBER_HOME for home
     int saved_errno;
-    uint32_t woke;    // the member of the pool that it woke last, and will likely wake next
-    uint8_t state;    // mlt_fiber_state
-    bool trimmed;     // the pages below sp were given back since it last ran
-    uint8_t priority; // 0 runs first; policy `priority` only; may be set until it is taken
-    bool pool;        // came by mlt_fiber_pool_spawn: its stack and its id are the pool's
+    uint32_t woke;   // the member of the pool that it woke last, and will likely wake next
+    uint8_t state;   // mlt_fiber_state
+    bool trimmed;    // the pages below sp were given back since it last ran
+    int8_t priority; // higher runs first; policies `priority` and `plugin` only; as of its next put
+    bool pool;       // came by mlt_fiber_pool_spawn: its stack and its id are the pool's
 };
 
 #define MLT_FIBER_HOME UINT32_MAX
 enum {
-    MLT_FIBER_POOL_MOST = 1 << 22
-}; // fibers of a pool: a terabyte of addresses with their stacks
+    MLT_FIBER_POOL_MOST = 1 << 22, // fibers of a pool: a terabyte of addresses with their stacks
+    MLT_FIBER_PRIORITY_MOST = 31,  // and as far below 0
+};
 
 _Static_assert(sizeof(mlt_fiber) <= 64, "a parked fiber's record is one cache line");
 
@@ -89,7 +90,7 @@ typedef struct mlt_fiber_pool {
 struct mlt_sched {
     // The first line is all of it that a switch writes.
     _Alignas(64) mlt_fiber *current;
-    mlt_fiber *head, *tail;            // run queue; policies `random` and `priority` have their own
+    mlt_fiber *head, *tail;            // run queue; policies with a take have their own, too
     mlt_fiber *ahead;                  // runs before the queue (policy `direct`); NULL: nobody
     struct mlt_exceptions *exceptions; // the thread's state of C++ exceptions; never NULL
     int *error;                        // errno of the worker's thread
@@ -123,8 +124,11 @@ struct mlt_sched {
     void (*idle)(void *arg);    // called when nothing is runnable; must make progress or sleep
     void (*breathe)(void *arg); // called now and then though fibers are runnable; may be NULL
     void *idle_arg;
-    void *policy_state;        // policies `random` and `priority`
-    uint64_t policy_argument;  // what followed its name
+    void *policy_state;       // of policies with an init
+    uint64_t policy_argument; // what followed its name
+    const char *policy_text;  // as in the conf
+    uint32_t first;           // as in the conf
+    mlt_fiber *(*awaits)(void *arg, const mlt_fiber *fiber, const mlt_wait *wait); // as in the conf
     uint64_t random;           // state of policy `random`
     struct mlt_stacks *stacks; // stack.h
     int32_t trim_in;           // switches until memory is looked at
@@ -137,21 +141,26 @@ struct mlt_sched {
     int32_t thread;                     // the kernel's number of the worker's thread, for debuggers
     size_t stack_asked;                 // as in the conf
     void (*swap)(void *from, void *to); // mlt_sched_swap_users; NULL: nothing
-    _Atomic bool nudged;  // a signal handler wants the idle function to return; relaxed
-    bool nudges;          // ... and may want that at any time: sleeps are short
-    struct mlt_stdio *io; // descriptors and timers that are waited for (io.h); NULL: none so far
+    _Atomic bool nudged;      // a signal handler wants the idle function to call `nudge`; relaxed
+    void (*nudge)(void *arg); // ... and may want that at any time: sleeps are short; NULL: never
+    struct mlt_deep *deep; // a second stack, where the fibers' are very small (deep.h); NULL: none
+    struct mlt_stdio *io;  // descriptors and timers that are waited for (io.h); NULL: none so far
     mlt_fiber home;
 };
 
 _Static_assert(offsetof(mlt_sched, fp_mode) == 64, "a switch writes one line of the scheduler");
 
 typedef struct mlt_sched_conf {
-    const char *policy;      // "direct", "rr", "random:SEED", "priority"
+    const char *policy;      // of policy.h; stays valid as long as the scheduler
     uint32_t fibers;         // how many will be spawned; 0: solo
     size_t stack_size;       // 0: chosen by the number of fibers
     uint32_t process_fibers; // fibers of all workers of the process together, for that choice
     uint8_t guard;           // mlt_stack_guard: 0 is the best there is; tests ask for a lesser one
     bool measures;           // count `slack`; every switch then goes the general way
+    uint32_t first;          // number of the first fiber elsewhere: its rank, for plug-ins
+    // Which fiber of this worker the given one waits for, which is about to park. NULL: none, or
+    // nobody knows. May itself be NULL. Asked by policies that have a `park`.
+    mlt_fiber *(*awaits)(void *arg, const mlt_fiber *fiber, const mlt_wait *wait);
     void (*idle)(void *arg);
     void (*breathe)(void *arg);
     void *idle_arg;
@@ -178,6 +187,9 @@ void mlt_sched_free(mlt_sched *sched);
 // `swap` exchanges what is kept for the thread but belongs to the user. NULL objects are home's. A
 // fiber that suspends and is its own successor calls it too, with the same object twice.
 void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to));
+
+// gate.c's: the worker has got a gate.
+void mlt_sched_open_gate(mlt_sched *sched);
 
 // From now on, or no longer, mlt_upcalls.event hears when a fiber parks and when it goes on; its user
 // object is a mlt_rank then, and idle_arg the mlt_worker. Every switch goes the general way

@@ -28,7 +28,7 @@ static uint32_t many_here(void)
     return MLT_SANITIZED ? 2000 : 100000;
 }
 
-static const char *const every_policy[] = {"direct", "rr", "random:5", "priority"};
+static const char *const every_policy[] = {"direct", "rr", "poll", "random:5", "priority"};
 enum { POLICIES = sizeof every_policy / sizeof every_policy[0] };
 
 static const mlt_wait waiting = {.call = "fiber_test", .kind = MLT_WAIT_OTHER};
@@ -260,17 +260,21 @@ static void waker(void *user)
         }
 }
 
+// Under `poll` each of them looks at each wake.
 static void test_many(void)
 {
+    uint32_t most = many;
     for (int p = 0; p < POLICIES; p++) {
         sum = 0;
+        many = strcmp(every_policy[p], "poll") == 0 ? 100 : most;
         make(every_policy[p], many + 1, 0);
         for (uint32_t i = 0; i < many; i++)
             mlt_fiber_spawn(sched, adder, NULL);
-        mlt_fiber_spawn(sched, waker, NULL)->priority = 1;
+        mlt_fiber_spawn(sched, waker, NULL)->priority = -1;
         run_and_free();
         CHECK(sum == (uint64_t)many * (many - 1));
     }
+    many = most;
 }
 
 static void leaver(void *user)
@@ -421,11 +425,132 @@ static void test_slack(void)
 static void test_priority(void)
 {
     make("priority", 4, 0);
-    static const uint8_t priorities[4] = {200, 3, 0, 3};
+    static const int8_t priorities[4] = {-31, 3, 31, 3};
     for (int i = 0; i < 4; i++)
         mlt_fiber_spawn(sched, parent, NULL)->priority = priorities[i];
     run_and_free();
     CHECK(order_is("cbda"));
+}
+
+// The tests' way to tell who waits for whom: by number, below; NONE: nobody.
+enum { NONE = 99 };
+static uint32_t awaited[64];
+
+static mlt_fiber *awaits(void *arg, const mlt_fiber *fiber, const mlt_wait *wait)
+{
+    (void)arg;
+    CHECK(wait == &waiting);
+    return awaited[fiber->id] == NONE ? NULL : &sched->fibers[awaited[fiber->id]];
+}
+
+// Fiber 0 is what 1 waits for, as 2 waits for 1. 3 waits for 4. When all of 0, 4 and 5 are woken,
+// the one with the longest chain behind it goes first, and so do those behind it.
+static void waits_in_chain(void *user)
+{
+    (void)user;
+    note(me());
+    mlt_fiber_park(sched, &waiting);
+    note(me());
+    for (uint32_t i = 0; i < sched->count; i++)
+        if (awaited[i] == me())
+            mlt_fiber_wake(sched, &sched->fibers[i]);
+}
+
+static void wakes_ends(void *user)
+{
+    (void)user;
+    note(me());
+    mlt_fiber_wake(sched, &sched->fibers[5]);
+    mlt_fiber_wake(sched, &sched->fibers[4]);
+    mlt_fiber_wake(sched, &sched->fibers[0]);
+}
+
+static void chain_order(const char *policy, int8_t of_fiber_5, const char *expected)
+{
+    static const uint32_t behind[] = {NONE, 0, 1, 4, NONE, NONE, NONE};
+    memcpy(awaited, behind, sizeof behind);
+    make(policy, 7, 0);
+    sched->awaits = awaits;
+    for (int i = 0; i < 6; i++)
+        mlt_fiber_spawn(sched, waits_in_chain, NULL);
+    mlt_fiber_spawn(sched, wakes_ends, NULL);
+    sched->fibers[5].priority = of_fiber_5;
+    run_and_free();
+    CHECK(order_is(expected));
+}
+
+static void test_waiters(void)
+{
+    chain_order("rr", 0, "abcdefgfeadbc");
+    chain_order("poll", 0, "abcdefgabcefd");
+    chain_order("priority", 0, "abcdefgaebfdc");
+    chain_order("priority", 1, "fabcdegfaebdc");
+}
+
+// A ring of 50 that wait for 0, in any order: each park lifts only so many, and all get through.
+// Then those who wait in a circle, which is a deadlock that another dissolves.
+static void waits_once(void *user)
+{
+    (void)user;
+    mlt_fiber_park(sched, &waiting);
+    sum++;
+}
+
+static void wakes_backwards(void *user)
+{
+    (void)user;
+    for (uint32_t i = sched->count - 1; i-- > 0;) {
+        mlt_fiber_wake(sched, &sched->fibers[i]);
+        if (i % 3 == 0)
+            mlt_fiber_yield(sched);
+    }
+}
+
+static void test_circle(void)
+{
+    sum = 0;
+    make("priority", 51, 0);
+    sched->awaits = awaits;
+    for (uint32_t i = 0; i < 50; i++) {
+        awaited[i] = (i + 49) % 50;
+        mlt_fiber_spawn(sched, waits_once, NULL);
+    }
+    awaited[50] = NONE;
+    mlt_fiber_spawn(sched, wakes_backwards, NULL);
+    run_and_free();
+    CHECK(sum == 50);
+}
+
+// One lap backwards round a ring: parked fibers cost a switch a hop, polling ones a lap a hop.
+static void hop_back(void *user)
+{
+    (void)user;
+    if (me() > 0)
+        mlt_fiber_park(sched, &waiting);
+    mlt_fiber *to = &sched->fibers[(me() + sched->count - 1) % sched->count];
+    while (me() == 0 && to->state != MLT_FIBER_PARKED)
+        mlt_fiber_yield(sched);
+    if (me() != 1)
+        mlt_fiber_wake(sched, to);
+}
+
+static uint64_t switches_back(const char *policy, uint32_t n)
+{
+    make(policy, n, 0);
+    for (uint32_t i = 0; i < n; i++)
+        mlt_fiber_spawn(sched, hop_back, NULL);
+    mlt_sched_run(sched);
+    uint64_t switches = sched->switches;
+    mlt_sched_free(sched);
+    return switches;
+}
+
+static void test_polling(void)
+{
+    CHECK(switches_back("rr", 100) <= 3 * 100 + 10);
+    uint64_t polls = switches_back("poll", 100);
+    CHECK(polls >= 100 * 100 / 3 && polls <= 100 * 100 * 2);
+    CHECK(switches_back("poll", 200) > 3 * polls);
 }
 
 static void random_order(const char *policy, uint32_t out[300])
@@ -515,7 +640,7 @@ static void test_pollers(void)
         make(every_policy[p], 3, 0);
         mlt_fiber_spawn(sched, poller, NULL);
         mlt_fiber_spawn(sched, poller, NULL);
-        mlt_fiber_spawn(sched, stopper, (void *)20)->priority = 9;
+        mlt_fiber_spawn(sched, stopper, (void *)20)->priority = -9;
         run_and_free();
         CHECK(stop && pair_rounds <= 21 * MLT_POLICY_TURN);
     }
@@ -523,19 +648,16 @@ static void test_pollers(void)
 
 static void test_policy_names(void)
 {
-    static const char *const good[] = {"direct",   "rr",        "priority",
-                                       "random:0", "random:17", "random:0xffffffffffffffff"};
-    static const char *const bad[] = {"",
-                                      "Direct",
-                                      "rr:1",
-                                      "random",
-                                      "random:",
-                                      "random:x",
-                                      "random:1x",
-                                      "random:-1",
-                                      "random: 1",
-                                      "priority:",
-                                      "random:99999999999999999999"};
+    static const char *const good[] = {
+        "direct", "rr",   "poll",     "priority",  "plugin:x",
+        "./x",    "x.so", "random:0", "random:17", "random:0xffffffffffffffff"};
+    static const char *const bad[] = {"",          "Direct",
+                                      "rr:1",      "random",
+                                      "random:",   "random:x",
+                                      "random:1x", "random:-1",
+                                      "random: 1", "priority:",
+                                      "plugin",    "plugin:",
+                                      "poll:1",    "random:99999999999999999999"};
     char why[256];
     uint64_t argument;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
@@ -788,6 +910,9 @@ int main(int argc, char **argv)
     test_orders();
     test_slack();
     test_priority();
+    test_waiters();
+    test_circle();
+    test_polling();
     test_random();
     test_no_starvation();
     test_pollers();

@@ -16,6 +16,7 @@
 #include "arch/arch.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "fiber/deep.h"
 #include "os/jitter.h"
 #include "os/os.h"
 
@@ -109,6 +110,9 @@ static void lock(mlt_gate *gate)
 static void come_in(mlt_gate *gate, mlt_thread *self)
 {
     lock(gate);
+    self->inside = true;
+    if (!gate->sched->solo)
+        return;
     gate->sched->current = self->fiber;
     *gate->conf.running = self->fiber;
 }
@@ -139,7 +143,14 @@ static void go_out(mlt_gate *gate)
     if (MLT_UNLIKELY(gate->driver && gate->driver->sleeps != MLT_THREAD_AWAKE) &&
         gate->driver != mlt_thread_self && gate->conf.needs(gate->conf.arg))
         wake_sleeper(gate, gate->driver);
+    mlt_thread_self->inside = false;
     unlock(gate);
+}
+
+// The worker's own thread, which runs fibers.
+static inline bool runs_fibers(const mlt_gate *gate, const mlt_thread *thread)
+{
+    return thread == &gate->home && !gate->sched->solo;
 }
 
 bool mlt_gate_let_in(mlt_gate *gate)
@@ -156,7 +167,15 @@ bool mlt_gate_let_in(mlt_gate *gate)
             mlt_os_yield(); // one of them was woken, and may need this core
     }
     come_in(gate, mlt_thread_self);
+    if (runs_fibers(gate, mlt_thread_self))
+        return gate->sched->runnable == 0;
     return mlt_thread_self->fiber->state == MLT_FIBER_PARKED;
+}
+
+bool mlt_gate_driver_blocks(const mlt_gate *gate)
+{
+    const mlt_thread *driver = gate->driver;
+    return driver && driver != mlt_thread_self && driver->sleeps == MLT_THREAD_ON_OWNER;
 }
 
 void mlt_gate_yield(mlt_gate *gate)
@@ -224,7 +243,7 @@ static MLT_COLD mlt_thread *gate_adopt(mlt_gate *gate)
 
 bool mlt_gate_new(mlt_sched *sched, const mlt_gate_conf *conf)
 {
-    mlt_assert(sched->solo && !sched->gate);
+    mlt_assert(!sched->pool && !sched->gate && !sched->delegates);
     mlt_gate *gate = aligned_alloc(_Alignof(mlt_gate), sizeof *gate);
     if (!gate)
         return false;
@@ -238,6 +257,12 @@ bool mlt_gate_new(mlt_sched *sched, const mlt_gate_conf *conf)
     gate->home.fiber = &sched->home;
     mlt_list_push_back(&gate->threads, &gate->home.all);
     sched->gate = gate;
+    if (sched->solo)
+        return true;
+    gate->home.gate = gate;
+    mlt_thread_self = &gate->home;
+    come_in(gate, &gate->home);
+    mlt_sched_open_gate(sched);
     return true;
 }
 
@@ -262,7 +287,7 @@ void mlt_gate_enter(mlt_gate *gate)
     mlt_thread *self = mlt_thread_self;
     if (MLT_UNLIKELY(!self))
         self = gate_adopt(gate);
-    if (self->depth++ == 0)
+    if (self->depth++ == 0 && !self->inside)
         come_in(gate, self);
 }
 
@@ -276,7 +301,7 @@ uint32_t mlt_gate_step_out(mlt_gate *gate)
 {
     mlt_thread *self = mlt_thread_self;
     uint32_t depth = self->depth;
-    mlt_assert(depth > 0);
+    mlt_assert(self->inside);
     self->depth = 0;
     go_out(gate);
     return depth;
@@ -313,6 +338,7 @@ void mlt_gate_nap(mlt_gate *gate, int64_t timeout_ns)
 void mlt_gate_block(mlt_gate *gate)
 {
     mlt_thread_self->sleeps = MLT_THREAD_ON_OWNER;
+    mlt_thread_self->inside = false;
     mlt_threads_count_parked(true);
     unlock(gate); // without a look at conf.needs: it has just looked
 }
@@ -324,31 +350,80 @@ void mlt_gate_unblock(mlt_gate *gate)
     mlt_threads_count_parked(false);
 }
 
-void mlt_gate_park(mlt_gate *gate, mlt_fiber *me)
+// One of those that wait drives; the others sleep.
+static void drive_or_sleep(mlt_gate *gate)
 {
-    mlt_thread *self = mlt_thread_self;
     mlt_sched *sched = gate->sched;
-    uint16_t call = *gate->conf.call;
-    int saved = errno;
-    while (me->state == MLT_FIBER_PARKED) {
-        if (gate->driver) {
-            mlt_gate_nap(gate, MLT_OS_FOREVER);
-            continue;
-        }
-        gate->driver = self;
-        sched->idle(sched->idle_arg);
-        gate->driver = NULL;
-        (void)mlt_gate_let_in(gate);
+    if (gate->driver) {
+        mlt_gate_nap(gate, MLT_OS_FOREVER);
+        return;
     }
-    me->state = MLT_FIBER_RUNNING;
-    *gate->conf.call = call;
+    gate->driver = mlt_thread_self;
+    if (mlt_sched_self == sched)
+        sched->idle(sched->idle_arg);
+    else
+        mlt_deep_idle(sched)(sched->idle_arg); // on this thread's own stack, which is deep enough
+    gate->driver = NULL;
+    (void)mlt_gate_let_in(gate);
+}
+
+static void find_driver(mlt_gate *gate)
+{
     if (!gate->driver && !mlt_list_empty(&gate->sleepers))
         rouse(mlt_container_of(gate->sleepers.next, mlt_thread, sleeping));
+}
+
+void mlt_gate_park(mlt_gate *gate, mlt_fiber *me)
+{
+    uint16_t call = gate->conf.call ? *gate->conf.call : 0;
+    int saved = errno;
+    while (me->state == MLT_FIBER_PARKED)
+        drive_or_sleep(gate);
+    me->state = MLT_FIBER_RUNNING;
+    if (gate->conf.call)
+        *gate->conf.call = call;
+    find_driver(gate);
     errno = saved;
 }
 
 void mlt_gate_wake(mlt_gate *gate, mlt_fiber *fiber)
 {
-    bool home = fiber == &gate->sched->home;
+    bool home = !mlt_gate_is_thread(gate->sched, fiber) || fiber == &gate->sched->home;
     wake_sleeper(gate, home ? &gate->home : mlt_container_of(fiber, mlt_thread, own));
+}
+
+void mlt_gate_wait(mlt_gate *gate, const mlt_wait *wait)
+{
+    mlt_fiber *me = mlt_thread_self->fiber;
+    me->wait = wait;
+    me->state = MLT_FIBER_PARKED;
+    mlt_gate_park(gate, me);
+}
+
+// ---- Fibers
+
+void mlt_gate_idle(mlt_gate *gate)
+{
+    while (gate->sched->runnable == 0)
+        drive_or_sleep(gate);
+    find_driver(gate);
+}
+
+uint32_t mlt_gate_suspend(mlt_gate *gate)
+{
+    uint32_t depth = gate->home.depth;
+    mlt_assert(gate->home.inside);
+    gate->home.depth = 0; // of a fiber that has not suspended since there is a gate
+    return depth;
+}
+
+void mlt_gate_resume(mlt_gate *gate, uint32_t depth)
+{
+    gate->home.depth = depth;
+}
+
+void mlt_gate_exit(mlt_gate *gate)
+{
+    mlt_gate_enter(gate);
+    gate->home.depth = 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scheduling policies: which runnable fiber runs next. A policy is one line of the table in
-// policy.c and four small functions. Its order must depend on nothing but the order of its calls
-// (and a seed), so that a run replays.
+// policy.c and up to five small functions. Its order must depend on nothing but the order of its
+// calls (and a seed), so that a run replays. Policies of the user's come as plug-ins (plugin.c).
 //
 // Every policy keeps these promises, and fiber_test.c tests each for them:
 //   - what was put is taken exactly once;
@@ -26,12 +26,17 @@ struct mlt_policy {
     const char *name;
     const char *help;     // one line
     const char *argument; // what must follow the name after a colon ("SEED"); NULL: nothing
-    mlt_status (*init)(mlt_sched *sched, uint64_t argument); // NULL: nothing to do
-    void (*fini)(mlt_sched *sched);                          // NULL: nothing to undo
+    // NULL: nothing to do. On failure a message in why.
+    mlt_status (*init)(mlt_sched *sched, uint64_t argument, char *why, size_t why_size);
+    void (*fini)(mlt_sched *sched); // NULL: nothing to undo
     // Called when sched->runnable counts the fiber already, and still counts the one to be taken.
     void (*put)(mlt_sched *sched, mlt_fiber *fiber, mlt_put how);
     mlt_fiber *(*take)(mlt_sched *sched); // NULL: the scheduler's list
+    bool draws;                           // `random`
     bool direct; // of the list: the first that the running fiber wakes runs next
+    // With a take only. The running fiber is about to park, for its wait record. NULL: no matter.
+    void (*park)(mlt_sched *sched, mlt_fiber *fiber);
+    bool polls; // park puts the fiber into the queue; when taken, it looks if its wait is over
 };
 
 // One of so many switches goes to a fiber that waits its turn in the queue, even if another was
@@ -99,11 +104,24 @@ static inline mlt_fiber *mlt_policy_list_take(mlt_sched *sched, bool in_turn)
 
 // True under policy `random`: then every choice, also among other things than fibers, asks
 // mlt_policy_pick for one of n (above 0), so that a seed replays all of them.
-bool mlt_policy_is_random(const mlt_sched *sched);
+static inline bool mlt_policy_is_random(const mlt_sched *sched)
+{
+    return sched->policy->draws;
+}
 uint32_t mlt_policy_pick(mlt_sched *sched, uint32_t n);
 
 extern const mlt_policy mlt_policies[];
 extern const size_t mlt_policies_count;
+// Policy `plugin` (plugin.c): FILE is a shared object that exports the table of <millet/sched.h>. It
+// is loaded when a scheduler is made. A text that has a slash, or .so at its end, is FILE alone.
+mlt_status mlt_policy_plugin_init(mlt_sched *sched, uint64_t argument, char *why, size_t why_size);
+void mlt_policy_plugin_fini(mlt_sched *sched);
+void mlt_policy_plugin_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how);
+mlt_fiber *mlt_policy_plugin_take(mlt_sched *sched);
+void mlt_policy_plugin_park(mlt_sched *sched, mlt_fiber *fiber);
+
+// The FILE in a text that names a policy; NULL: it names another one than `plugin`.
+const char *mlt_policy_file(const char *text);
 
 // Reads "name" or "name:argument". NULL and a message in why if it names no policy.
 const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *why, size_t why_size);

@@ -15,6 +15,7 @@
 #include "arch/arch.h"
 #include "base/upcalls.h"
 #include "fiber/delegate.h"
+#include "os/device.h"
 #include "os/os.h"
 
 enum {
@@ -40,9 +41,13 @@ typedef struct range {
 } range;
 
 // A handler reads them while another thread adds: the count is written last.
-static range ours, loader, others[MOST_RANGES];
-static _Atomic uint32_t others_count;
-static _Atomic bool too_many; // no place for the rest: nothing can be interrupted
+typedef struct ranges {
+    range at[MOST_RANGES];
+    _Atomic uint32_t count;
+} ranges;
+static range ours, loader;
+static ranges others, drivers; // drivers of devices: whatever one waits for, it may hold a lock
+static _Atomic bool too_many;  // no place for the rest: nothing can be interrupted
 
 static inline bool is_in(range r, uintptr_t at)
 {
@@ -60,23 +65,32 @@ static bool is_never(const char *path)
     return false;
 }
 
-static void note_range(range code)
+static void note_range(ranges *all, range code)
 {
-    uint32_t count = atomic_load_explicit(&others_count, memory_order_relaxed);
+    uint32_t count = atomic_load_explicit(&all->count, memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++)
-        if (others[i].from == code.from && others[i].to == code.to)
+        if (all->at[i].from == code.from && all->at[i].to == code.to)
             return;
     if (count == MOST_RANGES) {
         atomic_store_explicit(&too_many, true, memory_order_relaxed);
         return;
     }
-    others[count] = code;
-    atomic_store_explicit(&others_count, count + 1, memory_order_release);
+    all->at[count] = code;
+    atomic_store_explicit(&all->count, count + 1, memory_order_release);
+}
+
+static bool is_in_any(const ranges *all, uintptr_t at)
+{
+    uint32_t count = atomic_load_explicit(&all->count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++)
+        if (is_in(all->at[i], at))
+            return true;
+    return false;
 }
 
 static int note_object(struct dl_phdr_info *object, size_t size, void *unused)
 {
-    bool listed = is_never(object->dlpi_name);
+    bool listed = is_never(object->dlpi_name), driver = mlt_os_is_of_device(object->dlpi_name);
     (void)size, (void)unused;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[i];
@@ -89,7 +103,9 @@ static int note_object(struct dl_phdr_info *object, size_t size, void *unused)
         if (strstr(object->dlpi_name, "/ld-linux"))
             loader = code;
         if (listed)
-            note_range(code);
+            note_range(&others, code);
+        if (driver)
+            note_range(&drivers, code);
     }
     return 0;
 }
@@ -122,11 +138,7 @@ static bool is_program(const void *pc)
     uintptr_t at = (uintptr_t)pc;
     if (mlt_upcalls.original)
         at = mlt_upcalls.original(at);
-    uint32_t count = atomic_load_explicit(&others_count, memory_order_acquire);
-    for (uint32_t i = 0; i < count; i++)
-        if (is_in(others[i], at))
-            return false;
-    return !is_in(ours, at);
+    return !is_in_any(&others, at) && !is_in(ours, at);
 }
 
 // ---- whether Millet was interrupted
@@ -175,7 +187,7 @@ static int see_frame(struct _Unwind_Context *context, void *arg)
         return GO_ON;
     if (ip == 0) // beyond the first frame
         return STOP;
-    if (is_in(loader, ip)) // a constructor: its lock is held
+    if (is_in(loader, ip) || is_in_any(&drivers, ip)) // a constructor: the lock of that is held
         w->inside = true;
     // A function of the program's that libc has called, or a handler that has interrupted it there.
     if (is_program((const void *)ip))

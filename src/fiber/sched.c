@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/upcalls.h"
+#include "fiber/deep.h"
 #include "fiber/delegate.h"
 #include "fiber/fault.h"
 #include "fiber/fiber.h"
@@ -87,6 +88,7 @@ static void pool_destroy(mlt_fiber_pool *pool)
 static void sched_destroy(mlt_sched *sched)
 {
     pool_destroy(sched->pool);
+    mlt_deep_free(sched);
     if (sched->stacks)
         mlt_stacks_fini(sched->stacks);
     mlt_os_apart_free(sched->stacks);
@@ -109,7 +111,7 @@ static void note_guard(mlt_sched *sched)
     sched->canary =
         has_canaries(sched->stacks) || (sched->pool && has_canaries(sched->pool->stacks));
     sched->list = !sched->policy->take && !sched->canary && !sched->measures && !sched->watched &&
-                  !MLT_SANITIZED;
+                  !sched->gate && !MLT_SANITIZED;
     sched->plain = sched->list && !sched->pinned && !sched->swap && !sched->delegated;
 }
 
@@ -126,13 +128,14 @@ static mlt_status sched_furnish(mlt_sched *sched, const mlt_sched_conf *conf, ui
     sched->fibers = mlt_os_map(sched->limit * sizeof *sched->fibers);
     sched->stacks = mlt_os_apart_try(sizeof *sched->stacks);
     snprintf(why, why_size, MLT_NO_ROOM "%u fibers", conf->fibers);
-    if (!sched->fibers || !sched->stacks)
-        return MLT_ERR_NO_MEMORY;
-    if (sched->policy->init && sched->policy->init(sched, argument) != MLT_OK)
+    if (!sched->fibers || !sched->stacks || mlt_deep_open(sched, conf->stack_size) != MLT_OK)
         return MLT_ERR_NO_MEMORY;
     mlt_status status =
-        mlt_stacks_init(sched->stacks, conf->fibers, conf->process_fibers, conf->stack_size,
-                        (mlt_stack_guard)conf->guard, why, why_size);
+        sched->policy->init ? sched->policy->init(sched, argument, why, why_size) : MLT_OK;
+    if (status != MLT_OK)
+        return status;
+    status = mlt_stacks_init(sched->stacks, conf->fibers, conf->process_fibers, conf->stack_size,
+                             (mlt_stack_guard)conf->guard, why, why_size);
     if (status == MLT_OK)
         note_guard(sched);
     return status;
@@ -153,6 +156,9 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
     sched->policy = policy;
     sched->direct = policy->direct;
     sched->policy_argument = argument;
+    sched->policy_text = conf->policy;
+    sched->first = conf->first;
+    sched->awaits = conf->awaits;
     sched->solo = conf->fibers == 0;
     sched->measures = conf->measures;
     sched->idle = conf->idle;
@@ -227,16 +233,19 @@ mlt_status mlt_fiber_pool_open(mlt_sched *sched, char *why, size_t why_size)
     if (sched->gate)
         return mlt_fail(
             MLT_ERR_UNSUPPORTED, why, why_size,
-            "processes and channels cannot be used in a rank that has MPI_THREAD_MULTIPLE: its "
-            "threads and its processes would wait for each other");
+            "processes and channels cannot be used in a rank that has MPI_THREAD_MULTIPLE, nor in "
+            "a "
+            "worker with GOAL_OFFLOAD: threads and processes would wait for each other");
     mlt_fiber_pool *pool = mlt_os_apart_try(sizeof *pool);
     snprintf(why, why_size, MLT_NO_ROOM "processes");
     if (!pool)
         return MLT_ERR_NO_MEMORY;
     mlt_status status = pool_reserve(pool, sched->stack_asked, why, why_size);
+    if (status == MLT_OK)
+        status = mlt_deep_open(sched, sched->stack_asked);
     // The policy of a solo worker had nothing to do so far.
     if (status == MLT_OK && sched->solo && sched->policy->init)
-        status = sched->policy->init(sched, sched->policy_argument);
+        status = sched->policy->init(sched, sched->policy_argument, why, why_size);
     if (status != MLT_OK) {
         pool_destroy(pool);
         return status;
@@ -246,6 +255,11 @@ mlt_status mlt_fiber_pool_open(mlt_sched *sched, char *why, size_t why_size)
     sched->solo = false;
     note_guard(sched);
     return MLT_OK;
+}
+
+void mlt_sched_open_gate(mlt_sched *sched)
+{
+    note_guard(sched);
 }
 
 void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to))
@@ -342,10 +356,11 @@ static MLT_COLD void tell_woken(mlt_sched *sched, const mlt_fiber *fiber, const 
                                 [MLT_WAIT_FD] = true,
                                 [MLT_WAIT_WINDOW] = true};
     const mlt_fiber *by = sched->current;
-    mlt_event event = {.kind = MLT_EVENT_WOKEN,
-                       .how = (uint8_t)wait->kind,
-                       .woken = fiber,
-                       .by = by && by->state == MLT_FIBER_RUNNING ? by : NULL};
+    mlt_event event = {
+        .kind = MLT_EVENT_WOKEN,
+        .how = (uint8_t)wait->kind,
+        .woken = fiber,
+        .by = by && by->state == MLT_FIBER_RUNNING && mlt_sched_self == sched ? by : NULL};
     if (told[wait->kind] && mlt_upcalls.event)
         mlt_upcalls.event(sched->idle_arg, fiber->user, &event);
 }
@@ -355,10 +370,10 @@ static __attribute__((noinline)) void wake_otherwise(mlt_sched *sched, mlt_fiber
 {
     const mlt_wait *wait = fiber->wait;
     fiber->wait = NULL;
-    if (sched->solo) {
+    if (sched->gate)
         mlt_gate_wake(sched->gate, fiber);
+    if (sched->solo || (sched->gate && mlt_gate_is_thread(sched, fiber)))
         return;
-    }
     if (MLT_UNLIKELY(sched->watched & MLT_WATCH_TRACE)) {
         note_time_woken(sched, fiber);
         if (wait)
@@ -387,7 +402,7 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
 
 void mlt_fiber_wake_last(mlt_sched *sched, mlt_fiber *fiber)
 {
-    if (MLT_UNLIKELY(!sched->plain) && (sched->solo || sched->policy->take)) {
+    if (MLT_UNLIKELY(!sched->plain) && (sched->solo || sched->gate || sched->policy->take)) {
         mlt_fiber_wake(sched, fiber);
         return;
     }
@@ -438,8 +453,9 @@ uint64_t mlt_sched_trim(mlt_sched *sched)
 // Looks at memory the more often the less there is. A trim costs a system call for each fiber that
 // ran since the last one. Where memory is full of something else, so that it brings nothing, it is
 // tried ever more rarely.
-static MLT_COLD void trim_if_tight(mlt_sched *sched)
+static MLT_COLD void trim_if_tight(void *worker)
 {
+    mlt_sched *sched = worker;
     mlt_os_memory before, after;
     int32_t period = TRIM_PERIOD_MAX;
     if (sched->memory(&before) == MLT_OK) {
@@ -466,7 +482,7 @@ static MLT_COLD void take_breath(mlt_sched *sched)
 {
     sched->trim_in -= BREATH;
     if (sched->trim_in <= 0)
-        trim_if_tight(sched);
+        mlt_deep_call(sched, trim_if_tight, sched);
     if (sched->breathe)
         sched->breathe(sched->idle_arg);
 }
@@ -609,12 +625,19 @@ static inline __attribute__((always_inline)) void look_ahead(const mlt_sched *sc
     }
 }
 
+static inline void wait_for_work(mlt_sched *sched)
+{
+    if (MLT_UNLIKELY(sched->gate != NULL))
+        mlt_gate_idle(sched->gate);
+    while (sched->runnable == 0)
+        sched->idle(sched->idle_arg);
+}
+
 // For a trace: the worker has nothing to run until one of its fibers can go on.
 static MLT_COLD void idle_told(mlt_sched *sched)
 {
     mlt_event event = {.kind = MLT_EVENT_IDLE, .peer = -1, .tag = -1, .since = mlt_arch_cycles()};
-    while (sched->runnable == 0)
-        sched->idle(sched->idle_arg);
+    wait_for_work(sched);
     sched->before = NULL;
     if (mlt_upcalls.event)
         mlt_upcalls.event(sched->idle_arg, NULL, &event);
@@ -633,8 +656,7 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     if (sched->alive > 0 || sched->member) {
         if (MLT_UNLIKELY(sched->watched & MLT_WATCH_TRACE) && sched->runnable == 0)
             idle_told(sched);
-        while (sched->runnable == 0)
-            sched->idle(sched->idle_arg);
+        wait_for_work(sched);
         to = sched->policy->take ? sched->policy->take(sched) : mlt_policy_list_take(sched, breath);
         sched->runnable--;
         if (sched->measures) {
@@ -700,6 +722,25 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me, bool swaps)
         go(sched, me, to, swaps);
 }
 
+// Where the policy has a take. One that polls has the fiber look again and again, from its own
+// stack, until it was woken.
+static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_by_policy(mlt_sched *sched,
+                                                                          mlt_fiber *me)
+{
+    const mlt_wait *wait = me->wait;
+    if (!sched->policy->park || me->state != MLT_FIBER_PARKED || !wait) {
+        suspend_slowly(sched, me);
+        return;
+    }
+    sched->policy->park(sched, me);
+    suspend_slowly(sched, me);
+    while (sched->policy->polls && me->wait == wait) {
+        me->state = MLT_FIBER_PARKED;
+        sched->policy->park(sched, me);
+        suspend_slowly(sched, me);
+    }
+}
+
 // Everything but the fast way, out of line.
 static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_otherwise(mlt_sched *sched,
                                                                           mlt_fiber *me)
@@ -709,7 +750,7 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_otherwise(mlt_sc
     else if (sched->list && !sched->pinned)
         suspend(sched, me, false);
     else
-        suspend_slowly(sched, me);
+        suspend_by_policy(sched, me);
 }
 
 static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_delegated(mlt_sched *sched,
@@ -720,9 +761,19 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_delegated(mlt_sc
     mlt_delegate_goes_on(sched->delegates);
 }
 
+static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_gated(mlt_sched *sched,
+                                                                      mlt_fiber *me)
+{
+    uint32_t depth = mlt_gate_suspend(sched->gate);
+    suspend_otherwise(sched, me);
+    mlt_gate_resume(sched->gate, depth);
+}
+
 static inline void suspend_rarely(mlt_sched *sched, mlt_fiber *me)
 {
-    if (MLT_UNLIKELY(sched->delegated))
+    if (MLT_UNLIKELY(sched->gate != NULL))
+        suspend_gated(sched, me);
+    else if (MLT_UNLIKELY(sched->delegated))
         suspend_delegated(sched, me);
     else
         suspend_otherwise(sched, me);
@@ -852,7 +903,7 @@ void mlt_fiber_yield(mlt_sched *sched)
     suspend(sched, me, false);
 }
 
-_Noreturn void mlt_fiber_exit(mlt_sched *sched)
+_Noreturn static inline __attribute__((always_inline)) void leave_for_good(mlt_sched *sched)
 {
     mlt_fiber *me = sched->current;
     mlt_assert(me != &sched->home);
@@ -863,6 +914,19 @@ _Noreturn void mlt_fiber_exit(mlt_sched *sched)
         sched->alive--;
     suspend_slowly(sched, me);
     __builtin_unreachable();
+}
+
+_Noreturn static MLT_COLD void leave_the_gate(mlt_sched *sched)
+{
+    mlt_gate_exit(sched->gate);
+    leave_for_good(sched);
+}
+
+_Noreturn void mlt_fiber_exit(mlt_sched *sched)
+{
+    if (MLT_UNLIKELY(sched->gate != NULL))
+        leave_the_gate(sched);
+    leave_for_good(sched);
 }
 
 void mlt_sched_run(mlt_sched *sched)

@@ -97,6 +97,17 @@ static mlt_stack_guard best_guard(void)
     return mlt_sanitize_valgrind() ? MLT_STACK_GUARD_PROTECT : MLT_STACK_GUARD_PAGES;
 }
 
+uint32_t mlt_stack_guard_mappings(uint32_t fibers)
+{
+    size_t page = mlt_os_page_size();
+    char *memory = mlt_os_map_stacks(2 * page);
+    bool light = memory && best_guard() == MLT_STACK_GUARD_PAGES &&
+                 mlt_os_guard_install(memory, page) == MLT_OK && mlt_os_is_guarded(memory);
+    if (memory)
+        mlt_os_unmap(memory, 2 * page);
+    return light ? 0 : 2 * (fibers < PROTECT_MAX ? fibers : PROTECT_MAX);
+}
+
 mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_fibers,
                            size_t asked, mlt_stack_guard guard, char *why, size_t why_size)
 {

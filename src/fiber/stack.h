@@ -30,7 +30,8 @@ enum {
     MLT_STACK_GUARD_BYTES = 64 * 1024,
     MLT_STACK_GUARD_WIDE = 1024 * 1024,
     MLT_STACK_WIDE_MOST = 4096, // slots of a process with wide guards
-    MLT_STACK_MIN = 16 * 1024,
+    MLT_STACK_MIN = 4 * 1024,
+    MLT_STACK_ROOMY = 16 * 1024, // of smaller ones the library spares what it can (deep.h)
 };
 #define MLT_STACK_NONE UINT32_MAX // no slot, no owner
 
@@ -65,6 +66,9 @@ typedef struct mlt_stacks {
 
 // The size a stack gets if nobody asked for one: see stack.c for the steps.
 size_t mlt_stack_size_for(uint32_t process_fibers);
+
+// The mappings that guards of so many stacks of a process take, at most. Asks the system.
+uint32_t mlt_stack_guard_mappings(uint32_t fibers);
 
 // Reserves count stacks. asked: bytes, 0 for the size that suits process_fibers, which shrinks if
 // the system refuses so much address space. On failure a message in why.

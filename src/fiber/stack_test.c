@@ -34,7 +34,7 @@ static void test_sizes(void)
     mlt_stacks stacks;
     CHECK(mlt_stacks_init(&stacks, 3, 3, MLT_STACK_MIN - 1, MLT_STACK_GUARD_BEST, why,
                           sizeof why) == MLT_ERR_INVALID);
-    CHECK(strstr(why, "16 KiB"));
+    CHECK(strstr(why, "4 KiB"));
     CHECK(mlt_stacks_init(&stacks, 3, 3, MLT_STACK_MIN + 1, MLT_STACK_GUARD_BEST, why,
                           sizeof why) == MLT_OK);
     size_t page = mlt_os_page_size(); // which may be larger than the smallest stack
@@ -131,6 +131,13 @@ static void test_ahead(bool refused)
     CHECK(!refused || stacks.guard != MLT_STACK_GUARD_PAGES || stacks.one_by_one);
     CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
     mlt_stacks_fini(&stacks);
+}
+
+static void test_guard_mappings(void)
+{
+    uint32_t most = mlt_stack_guard_mappings(UINT32_MAX);
+    CHECK(mlt_stack_guard_mappings(0) == 0 && (most == 0 || most == 56000));
+    CHECK(mlt_stack_guard_mappings(7) == (most ? 14 : 0));
 }
 
 // Of many stacks the first ones have wide guards, a worker's share of those of its process.
@@ -392,6 +399,7 @@ int main(void)
     test_sizes();
     test_little_address_space();
     test_take_give();
+    test_guard_mappings();
     test_wide_guards();
     test_ahead(false);
     test_ahead(true);

@@ -216,6 +216,10 @@ _Noreturn void mlt_flow_fault(const flow_instance *who, const char *format, ...)
 // Tells mpirun (--report) and the file that setting flow_report names what passed each queue.
 void mlt_flow_stats_tell(mlt_flow_program *program);
 
+// ---- part/sent.c, for lower layers: mlt_upcalls.sent
+
+size_t mlt_flow_sent_lines(char *text, size_t size);
+
 // ---- main.c, for lower layers: mlt_upcalls.remote_users and mlt_upcalls.flow_packet
 
 uint32_t mlt_flow_remote_users(const csp_chan *chan, bool writers, char *text, size_t size);

@@ -89,6 +89,15 @@ typedef struct mlt_flow_stage {
     mlt_flow_wire_part *parts;
 } mlt_flow_stage;
 
+// `port = 7000` or `host = "*"` of an instance.
+typedef struct mlt_flow_argument {
+    struct mlt_flow_argument *next;
+    const char *name;
+    int line;
+    mlt_flow_expr *value; // NULL: a text
+    const char *text;     // without its quotes
+} mlt_flow_argument;
+
 typedef enum mlt_flow_statement_kind {
     MLT_FLOW_INSTANCE,
     MLT_FLOW_STATEMENT_WIRE,
@@ -100,11 +109,12 @@ typedef struct mlt_flow_statement {
     struct mlt_flow_statement *next;
     mlt_flow_statement_kind kind;
     int line;
-    const char *module, *name; // instance
-    mlt_flow_expr *count;      // instance: of a vector; NULL: none
-    mlt_flow_stage *stages;    // wire; place: one stage
-    const char *host;          // place; NULL: by number
-    mlt_flow_expr *place;      // place: the n-th of the host, or of all; NULL: none
+    const char *module, *name;    // instance
+    mlt_flow_expr *count;         // instance: of a vector; NULL: none
+    mlt_flow_argument *arguments; // instance: its parameters
+    mlt_flow_stage *stages;       // wire; place: one stage
+    const char *host;             // place; NULL: by number
+    mlt_flow_expr *place;         // place: the n-th of the host, or of all; NULL: none
     mlt_flow_const *constant;
 } mlt_flow_statement;
 

@@ -49,8 +49,12 @@ static void put_instance(mlt_gen *g, const mlt_flow_statement *s)
     mlt_gen_put(g, "    // %s %s", s->module, s->name);
     if (s->count)
         mlt_gen_put(g, "[%s]", mlt_gen_written(g, s->count));
+    for (const mlt_flow_argument *a = s->arguments; a; a = a->next)
+        mlt_gen_put(g, "%s%s = %s%s%s%s", a == s->arguments ? "(" : ", ", a->name,
+                    a->text ? "\"" : "", a->text ? a->text : mlt_gen_written(g, a->value),
+                    a->text ? "\"" : "", a->next ? "" : ")");
     mlt_gen_put(g, ";\n    ");
-    if (mlt_name_table_find(&g->said, s->name))
+    if (s->arguments || mlt_name_table_find(&g->said, s->name))
         mlt_gen_put(g, "int %s = ", mlt_gen_name(s->name).text);
     mlt_gen_put(g, "%s(w, %d, \"%s\", &%s%s, %s);\n", nested ? "flow_add_root" : "flow_add",
                 s->line, s->name,
@@ -58,6 +62,10 @@ static void put_instance(mlt_gen *g, const mlt_flow_statement *s)
                 : built_in ? "flow_"
                            : "module_",
                 s->module, s->count ? wire_number(g, "FLOW_COUNT", s->count) : "-1");
+    for (const mlt_flow_argument *a = s->arguments; a; a = a->next)
+        mlt_gen_put(g, "    flow_set%s(w, %d, %s, \"%s\", %s%s%s);\n", a->text ? "_text" : "",
+                    a->line, mlt_gen_name(s->name).text, a->name, a->text ? "\"" : "",
+                    a->text ? a->text : mlt_gen_c(g, a->value), a->text ? "\"" : "");
 }
 
 // ---- flow statements

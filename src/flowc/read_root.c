@@ -27,6 +27,39 @@ static mlt_flow_statement *add_statement(mlt_flow_reader *r, body *b, mlt_flow_s
 
 // ---- instances
 
+// What stands between ( and ).
+static bool read_arguments(mlt_flow_reader *r, const char *instance, mlt_flow_argument **last)
+{
+    do {
+        mlt_flow_token next = mlt_flow_read_peek(r, 1);
+        if (r->token.kind != MLT_FLOW_TOKEN_NAME || next.kind != '=')
+            return mlt_flow_read_fail(
+                r, &r->token, "parameters have names, as in '%.50s(port = 7000)'", instance);
+        mlt_flow_argument *a = *last = mlt_flow_read_take(r, sizeof *a);
+        last = &a->next;
+        a->line = r->token.line;
+        a->name = mlt_flow_read_text(r, &r->token);
+        mlt_flow_read_next(r);
+        mlt_flow_read_next(r);
+        if (r->token.kind == MLT_FLOW_TOKEN_STRING) {
+            mlt_flow_token text = r->token;
+            text.at++;
+            text.end -= text.end > text.at && text.end[-1] == '"';
+            for (const char *c = text.at; c < text.end; c++)
+                if (!(*c >= '0' && *c <= '9') && !(*c >= 'a' && *c <= 'z') &&
+                    !(*c >= 'A' && *c <= 'Z') && !strchr("-_.:*%", *c))
+                    return mlt_flow_read_fail(r, &r->token,
+                                              "the text of a parameter has letters, digits, '-', "
+                                              "'_', '.', ':', '*' and '%%'");
+            a->text = mlt_flow_read_text(r, &text);
+            mlt_flow_read_next(r);
+        } else if (!(a->value = mlt_flow_read_expr(r))) {
+            return false;
+        }
+    } while (mlt_flow_read_accept(r, ','));
+    return mlt_flow_read_kind(r, ')', "',' or ')'");
+}
+
 static bool read_instances(mlt_flow_reader *r, body *b)
 {
     mlt_flow_read_begin(r);
@@ -60,11 +93,13 @@ static bool read_instances(mlt_flow_reader *r, body *b)
         s->module = module;
         s->name = name;
         s->count = count;
+        if (mlt_flow_read_accept(r, '(') && !read_arguments(r, name, &s->arguments))
+            return false;
     } while (mlt_flow_read_accept(r, ','));
-    if (r->token.kind == '(' || r->token.kind == '=')
+    if (r->token.kind == '=')
         return mlt_flow_read_fail(r, &r->token,
-                                  "an instance takes no arguments and no value: use its module's "
-                                  "init, or flow_const");
+                                  "an instance takes no value: use its module's init, or "
+                                  "flow_const");
     return mlt_flow_read_semicolon(r);
 }
 

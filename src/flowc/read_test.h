@@ -90,6 +90,13 @@ static inline void flow_print_statement(FILE *to, const mlt_flow_statement *s)
     if (s->kind == MLT_FLOW_INSTANCE) {
         fprintf(to, "%s %s", s->module, s->name);
         flow_print_option(to, "[", s->count, "]");
+        for (const mlt_flow_argument *a = s->arguments; a; a = a->next) {
+            fprintf(to, "%s%s = ", a == s->arguments ? "(" : ", ", a->name);
+            if (a->text)
+                fprintf(to, "\"%s\"", a->text);
+            flow_print_option(to, "", a->value, "");
+            fputs(a->next ? "" : ")", to);
+        }
     } else {
         static const char *const joints[] = {" ||| ", " -> ", " => "};
         for (const mlt_flow_stage *stage = s->stages; stage; stage = stage->next) {

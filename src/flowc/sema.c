@@ -169,6 +169,15 @@ static bool wire_instance(wirer *w, const mlt_flow_statement *s)
                   : flow_add(w->w, s->line, s->name,
                              module ? module : &mlt_sema_module_of(w->c, s->module)->module, count);
     mlt_name_table_add(&w->vectors, s->name, vector);
+    for (const mlt_flow_argument *a = s->arguments; a; a = a->next) {
+        long value;
+        if (a->text)
+            flow_set_text(w->w, a->line, *vector, a->name, a->text);
+        else if (number(w, a->value, &value))
+            flow_set(w->w, a->line, *vector, a->name, value);
+        else
+            return false;
+    }
     return true;
 }
 

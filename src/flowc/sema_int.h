@@ -76,7 +76,7 @@ typedef struct mlt_sema_hint {
 // The hint of flow/graph/hint.h. Frees the names.
 mlt_sema_hint mlt_sema_hint_of(mlt_sema_names *names, const char *asked);
 
-enum { MLT_SEMA_BUILT_IN = 4 };
+enum { MLT_SEMA_BUILT_IN = 9 };
 extern const flow_module *const mlt_sema_built_ins[MLT_SEMA_BUILT_IN];
 mlt_sema_module *mlt_sema_module_of(const mlt_sema *c, const char *name);
 mlt_sema_root *mlt_sema_root_of(const mlt_sema *c, const char *name);

@@ -163,13 +163,13 @@ static void check_instance(mlt_sema *c, const mlt_flow_root_item *root, const ml
         return;
     if (!inner && !module) {
         mlt_sema_names names = {0};
-        for (size_t i = 0; i < MLT_SEMA_BUILT_IN; i++)
-            mlt_sema_names_add(&names, mlt_sema_built_ins[i]->name);
         for (const mlt_sema_module *m = c->modules; m; m = m->next)
             mlt_sema_names_add(&names, m->module.name);
         for (const mlt_sema_root *r = c->roots; r; r = r->next)
             if (r->item != root)
                 mlt_sema_names_add(&names, r->item->name);
+        for (size_t i = 0; i < MLT_SEMA_BUILT_IN; i++)
+            mlt_sema_names_add(&names, mlt_sema_built_ins[i]->name);
         MLT_SEMA_ERROR(c, s->line, "there is no module %s%s", s->module,
                        mlt_sema_hint_of(&names, s->module).text);
     } else if (root->required_count && !requires_it(root, s->module)) {

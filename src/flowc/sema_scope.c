@@ -36,8 +36,9 @@ mlt_sema_hint mlt_sema_hint_of(mlt_sema_names *names, const char *asked)
     return hint;
 }
 
-const flow_module *const mlt_sema_built_ins[MLT_SEMA_BUILT_IN] = {&flow_Reduce, &flow_Broadcast,
-                                                                  &flow_Deal, &flow_Collect};
+const flow_module *const mlt_sema_built_ins[MLT_SEMA_BUILT_IN] = {
+    &flow_Reduce,    &flow_Broadcast, &flow_Deal,      &flow_Collect, &flow_LineServer,
+    &flow_TcpSource, &flow_TcpSink,   &flow_UdpSource, &flow_UdpSink};
 
 const flow_module *mlt_flow_built_in(const char *name)
 {

@@ -196,7 +196,8 @@ static void test_several(void)
            NULL, 0,
            "1: P has the queue in2 already (line 1)|"
            "2: P is declared already (line 1)|"
-           "4: there is no module Qu: there are Reduce, Broadcast, Deal, Collect and P|"
+           "4: there is no module Qu: there are P, Reduce, Broadcast, Deal, Collect, LineServer, "
+           "TcpSource, TcpSink and 2 more|"
            "6: there is no instance z in Main: there are p, q and r|"
            "7: there is no operation sums: did you mean sum?",
            NULL);

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/upcalls.h"
 #include "fiber/policy.h"
 #include "os/os.h"
 #include "p2p/now.h"
@@ -259,12 +261,6 @@ static void message_done(mlt_req *req)
     }
 }
 
-static inline int32_t world_rank(const mlt_run_place *place, int32_t peer)
-{
-    return MLT_UNLIKELY(place->world != NULL) ? place->world(place->group, peer)
-                                              : place->base + peer * place->stride;
-}
-
 static inline int32_t wire_tag(const mlt_run *run, const mlt_act_message *m)
 {
     uint32_t low = run->sched->flags & MLT_GOAL_SCHED_PLAIN ? (uint32_t)m->tag : m->slot;
@@ -289,7 +285,7 @@ static inline bool start_send(mlt_run *run, const mlt_act *act)
     const mlt_act_message *m = mlt_act_message_of(act);
     const mlt_run_place *place = run->place;
     unsigned char *buf = address(run, m->buf, m->at, run->nowhere_out);
-    int32_t dest = world_rank(place, m->peer);
+    int32_t dest = mlt_run_world(place, m->peer);
     const mlt_envelope e = {.bytes = m->size,
                             .context = place->context,
                             .src = place->self,
@@ -405,14 +401,14 @@ static inline bool start_independent(mlt_run *run)
 {
     const mlt_act_list *list = mlt_goal_sched_independent(run->sched);
     bool sends = run->place->rank->worker->count == 1;
-    for (uint32_t i = 0; sends && !run->random && i < list->count; i++) {
+    for (uint32_t i = 0; sends && !run->random && !run->apart && i < list->count; i++) {
         const mlt_act *act = mlt_goal_sched_act(run->sched, list->offset[i]);
         if (is_outward(run, act) && start(run, act) && finish(run, act))
             return true;
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const mlt_act *act = mlt_goal_sched_act(run->sched, list->offset[i]);
-        if (MLT_UNLIKELY(run->random))
+        if (MLT_UNLIKELY(run->random || run->apart))
             push(run, list->offset[i]);
         else if (!(sends && is_outward(run, act)) && start(run, act) && finish(run, act))
             return true;
@@ -420,16 +416,21 @@ static inline bool start_independent(mlt_run *run)
     return false;
 }
 
-static inline void set_tags(mlt_run *run, uint32_t number)
+// Not of schedules with wildcards: which message such a receive gets is the trace's to tell.
+static MLT_COLD void tell_started(mlt_run *run, uint32_t number)
 {
-    enum { WIDE_LARGE_NUMBERS = 1 << 11 };
-    uint32_t own = UINT32_C(1) << 31;
-    if (MLT_UNLIKELY(run->place->wide)) {
-        run->low_tag = own | UINT32_C(1) << 30 | number % MLT_RUN_WIDE_NUMBERS << 10;
-        run->tag = own | number % WIDE_LARGE_NUMBERS << 19;
-    } else {
-        run->tag = run->low_tag = own | number % MLT_RUN_NUMBERS << 19;
-    }
+    const mlt_run_place *place = run->place;
+    mlt_worker *worker = place->rank->worker;
+    uint32_t numbers = place->wide ? MLT_RUN_WIDE_NUMBERS : MLT_RUN_NUMBERS;
+    mlt_event event = {.kind = MLT_EVENT_STARTED,
+                       .how = place->wide,
+                       .peer = -1,
+                       .number = number % numbers,
+                       .context = place->context,
+                       .run = run};
+    if (worker->watched & MLT_WATCH_TRACE && mlt_upcalls.event &&
+        !(run->sched->flags & MLT_GOAL_SCHED_PLAIN))
+        mlt_upcalls.event(worker, place->rank, &event);
 }
 
 void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done)
@@ -438,7 +439,7 @@ void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, ml
     mlt_assert(!run->running);
     run->place = place;
     run->done = done;
-    set_tags(run, number);
+    run->tag = mlt_run_tags(number, place->wide, &run->low_tag);
     run->status = MLT_OK;
     run->finished = run->first = run->last = 0;
     run->left = sched->actions;
@@ -446,6 +447,8 @@ void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, ml
         complete(run);
         return;
     }
+    if (MLT_UNLIKELY(place->rank->worker->watched))
+        tell_started(run, number);
     run->random = mlt_policy_is_random(place->rank->worker->sched);
     run->running = run->stepping = true;
     if (MLT_UNLIKELY(run->slides)) {
@@ -457,6 +460,12 @@ void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, ml
     }
     if (start_independent(run))
         return;
+    if (MLT_UNLIKELY(run->apart)) {
+        run->stepping = false;
+        run->queued = true;
+        mlt_worker_later(place->rank->worker, &run->work);
+        return;
+    }
     step(run);
 }
 

@@ -101,6 +101,7 @@ typedef struct mlt_run {
     // Where it is set: called in a step for user's functions and for operations on many bytes,
     // which run when the owner calls mlt_run_work, on any thread, and end with mlt_run_worked.
     void (*aside)(struct mlt_run *run, uint32_t offset);
+    bool apart;      // a start leaves everything to the worker's next progress step
     bool takes_time; // calc keeps its processor busy for as long as it says; else it is nothing
     // Offsets of actions in the order in which they finish, [sched->actions]; NULL: not kept.
     uint32_t *order;
@@ -138,6 +139,7 @@ typedef struct mlt_run {
     // The owner's again: bytes, with the codes that are sent and expected. Those of MLT_TYPE_BYTE
     // unless the owner changes them, which it may before each start.
     mlt_type sent, received;
+    uint32_t told; // whoever hears MLT_EVENT_STARTED: the number that it gave the schedule
 } mlt_run;
 
 // most: bytes of an operand that a user's function can be given. On failure an error message: what
@@ -149,6 +151,23 @@ void mlt_run_free(mlt_run *run); // NULL is fine; one that is not under way
 // Starts it, as run `number` of that place; it must not be under way. `place` stays until `done` is
 // done, which may be so on return.
 void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, mlt_req *done);
+
+// The world rank of a peer.
+static inline int32_t mlt_run_world(const mlt_run_place *place, int32_t peer)
+{
+    return MLT_UNLIKELY(place->world != NULL) ? place->world(place->group, peer)
+                                              : place->base + peer * place->stride;
+}
+
+// What the tags of a run's messages have in common; `low`: of those with slots below
+// MLT_RUN_WIDE_SLOTS.
+static inline uint32_t mlt_run_tags(uint32_t number, bool wide, uint32_t *low)
+{
+    const uint32_t own = UINT32_C(1) << 31, wide_numbers = 1 << 11; // of greater slots
+    *low = wide ? own | UINT32_C(1) << 30 | number % MLT_RUN_WIDE_NUMBERS << 10
+                : own | number % MLT_RUN_NUMBERS << 19;
+    return wide ? own | number % wide_numbers << 19 : *low;
+}
 
 // The number, below MLT_RUN_NUMBERS, of the run that a message with that tag is of; not of a wide
 // place.

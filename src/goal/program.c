@@ -323,8 +323,8 @@ const char *mlt_goal_action_senseless(const mlt_goal_program *program,
                : NULL;
 }
 
-static const char *action_fault(const mlt_goal_program *program, const mlt_goal_rank *rank,
-                                const mlt_goal_action *action)
+const char *mlt_goal_action_fault(const mlt_goal_program *program, const mlt_goal_rank *rank,
+                                  const mlt_goal_action *action)
 {
     const char *fault = mlt_goal_action_broken(program, rank, action);
     int spans = mlt_goal_has_two(action) ? 2 : mlt_goal_is_message(action);
@@ -339,7 +339,7 @@ mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why, si
     for (uint32_t r = 0; r < program->ranks; r++) {
         const mlt_goal_rank *rank = &program->rank[r];
         for (uint32_t a = 0; a < rank->count; a++) {
-            const char *fault = action_fault(program, rank, &rank->actions[a]);
+            const char *fault = mlt_goal_action_fault(program, rank, &rank->actions[a]);
             if (!fault)
                 continue;
             return mlt_fail(MLT_ERR_INVALID, why, why_size, "action %u of rank %u is not valid: %s",

@@ -107,6 +107,16 @@ mlt_goal_program *mlt_goal_program_new(uint32_t ranks);
 mlt_goal_program *mlt_goal_program_copy(const mlt_goal_program *program);
 void mlt_goal_program_free(mlt_goal_program *program); // NULL is fine
 
+// A program of one rank, borrowed, as `rank` of so many; no other of them may be looked at.
+static inline mlt_goal_program mlt_goal_program_as_rank(const mlt_goal_program *program,
+                                                        uint32_t rank, uint32_t ranks)
+{
+    mlt_goal_program view = *program;
+    view.ranks = ranks;
+    view.rank = (mlt_goal_rank *)((uintptr_t)program->rank - rank * sizeof *program->rank);
+    return view;
+}
+
 // More ranks; fewer is not possible.
 void mlt_goal_program_grow(mlt_goal_program *program, uint32_t ranks);
 
@@ -224,6 +234,10 @@ bool mlt_goal_has_wildcards(const mlt_goal_program *program);
 // message.
 mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why,
                                   size_t why_size) MLT_MUST_CHECK;
+
+// What mlt_goal_program_valid has against an action; NULL: nothing.
+const char *mlt_goal_action_fault(const mlt_goal_program *program, const mlt_goal_rank *rank,
+                                  const mlt_goal_action *action);
 
 // Why nothing can be said about an action of the rank; and why it has no meaning though all its
 // parts are there. NULL: it is fine.

@@ -12,6 +12,7 @@
 
 #include "base/upcalls.h"
 #include "fiber/fault.h"
+#include "gpu/gpu.h"
 #include "host/globals.h"
 #include "host/stdio/output.h"
 #include "os/os.h"
@@ -73,9 +74,9 @@ static const char *signal_name(int number)
     }
 }
 
-// What a report leaves out after failures: what was made at run time may be overwritten. That holds
-// for images after the first one, and after the third for the unwinder's tables, which lie in the
-// heap if the program has loaded libraries.
+// What broke the program may have broken what the report reads, so each try leaves something out:
+// the second one ranks' images, the third symbols, the fourth the unwinder, whose tables lie in the
+// heap if the program has loaded libraries, the last one symbols, too.
 static bool asks_symbols(unsigned failures)
 {
     return failures != 2 && failures < MLT_FAULT_TRIES - 1;
@@ -173,6 +174,24 @@ static void add_process(text *t, const mlt_fiber *fiber)
     add(t, "'");
 }
 
+// A pointer to memory of a device, in the program's code or in a call that takes host memory only.
+// Not if the driver itself broke: it may hold the lock that the question needs.
+static void add_device(text *t, const mlt_fault *fault)
+{
+    enum { MOST = 160 };
+    char place[MOST];
+    mlt_os_symbol symbol = mlt_os_symbol_of(fault->pc);
+    if (fault->failures || fault->sent || fault->signal != SIGSEGV ||
+        (symbol.file && strstr(symbol.file, "/libcuda.so")) ||
+        !mlt_gpu_describe(fault->address, place, sizeof place))
+        return;
+    add(t, ", ");
+    add(t, place);
+    add(t, mlt_gpu_is_on() ? ", which the processor cannot touch"
+                           : ", which the processor cannot touch; setting gpu keeps MPI's calls "
+                             "from looking for such memory");
+}
+
 // True if the fault lies just below the thread's own stack.
 static bool is_own_overflow(const mlt_fault *fault)
 {
@@ -225,6 +244,7 @@ static void describe(const mlt_fault *fault)
             add(t, fault->signal == SIGSEGV || fault->signal == SIGBUS ? " at address 0x"
                                                                        : " at instruction 0x");
             add_number(t, (uint64_t)(uintptr_t)fault->address, 16);
+            add_device(t, fault);
         }
         if (fault->signal == SIGABRT)
             add_last_sentence(t);

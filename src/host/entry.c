@@ -420,8 +420,10 @@ static void rank_ends(mlt_rank *rank, int status, mlt_end how)
     if (status)
         note_status(status);
     tell_exit(rank, status);
+    mlt_gate *gate = mlt_gate_in(rank->worker->sched);
     rank->ended = true;
     rank->worker->living--;
+    mlt_gate_out(gate);
 }
 
 // Programs change their arguments, so each rank has its own: the array, and the words behind it.
@@ -442,11 +444,12 @@ static void run_main(void *arg)
     bool small = bytes <= ARGS_ON_STACK;
     void *memory = small ? alloca(bytes) : mlt_xrealloc(NULL, 1, bytes);
     char **argv = copy_args(memory);
-    mlt_globals_rank(rank, program.argc, argv, program.envp);
+    char **envp = mlt_environ_given(rank, program.envp);
+    mlt_globals_rank(rank, program.argc, argv, envp);
     main_function *own_main = program.main;
     if (mlt_globals_are_own())
         own_main = (main_function *)mlt_globals_shift(rank, (void *)program.main);
-    int status = own_main(program.argc, argv, program.envp);
+    int status = own_main(program.argc, argv, envp);
     if (getpid() != program.pid)
         exit(status); // a child that the rank forked
     rank_ends(rank, status, MLT_END_EXIT);

@@ -14,8 +14,10 @@
 #include "boot/job.h"
 #include "fiber/fiber.h"
 #include "fiber/sanitize.h"
+#include "fiber/stack.h"
 #include "host/entry.h"
 #include "host/libc/dl.h"
+#include "host/libc/environ.h"
 #include "host/libc/libc.h"
 #include "host/own.h"
 #include "host/stdio/input.h"
@@ -24,7 +26,10 @@
 #include "image/mode.h"
 #include "p2p/worker.h"
 
-enum { GLOBALS_WHY_BYTES = 512 };
+enum {
+    GLOBALS_WHY_BYTES = 512,
+    FEW = 1000, // ranks of a process that never lack mappings
+};
 
 // Written before the workers' threads start.
 static struct {
@@ -59,18 +64,18 @@ uint32_t mlt_globals_ranks(void)
 
 // ---- beginning
 
-// Settings are read later. A value that is none of them is told then.
-static mlt_globals_mode wanted_mode(void)
+// Settings are read later. A value that cannot be one is told then.
+static int64_t early_setting(const char *variable, const char *initial, mlt_setting_kind kind,
+                             const char *choices)
 {
-    const char *text = getenv("MILLET_GLOBALS");
+    const char *text = getenv(variable);
     char why[GLOBALS_WHY_BYTES];
-    int64_t mode = MLT_GLOBALS_SHARED;
-    const mlt_setting setting = {.name = "globals",
-                                 .kind = MLT_SETTING_CHOICE,
-                                 .choices = MLT_GLOBALS_CHOICES,
-                                 .value = &mode};
-    (void)!mlt_setting_parse(&setting, text ? text : MLT_GLOBALS_DEFAULT, why, sizeof why);
-    return (mlt_globals_mode)mode;
+    int64_t value = 0;
+    const mlt_setting setting = {
+        .name = variable, .kind = kind, .choices = choices, .value = &value};
+    if (mlt_setting_parse(&setting, text ? text : initial, why, sizeof why) == MLT_OK)
+        return value;
+    return kind == MLT_SETTING_CHOICE ? MLT_GLOBALS_SHARED : 0;
 }
 
 // A sanitizer of the program knows its variables by their addresses, and where it keeps notes on
@@ -88,12 +93,16 @@ static const char *obstacle(void)
 
 void mlt_globals_prepare(uint32_t ranks)
 {
-    globals_all.mode = wanted_mode();
+    globals_all.mode = (mlt_globals_mode)early_setting("MILLET_GLOBALS", MLT_GLOBALS_DEFAULT,
+                                                       MLT_SETTING_CHOICE, MLT_GLOBALS_CHOICES);
     if (globals_all.mode == MLT_GLOBALS_SHARED)
         return;
+    int64_t mappings = early_setting("MILLET_GLOBALS_MAPPINGS", "0", MLT_SETTING_INT, NULL);
     const char *input = getenv("MILLET_STDIN"); // each its own, so each its own `stdin`
     globals_all.ranks = ranks;
     mlt_images_conf conf = {.count = ranks - 1,
+                            .mappings = mappings > 0 ? (uint64_t)mappings : 0,
+                            .guards = ranks > FEW ? mlt_stack_guard_mappings(ranks) : 0,
                             .always = input && strcmp(input, "all") == 0,
                             .shared = getenv("MILLET_SHARED_LIBRARIES"),
                             .private = getenv("MILLET_PRIVATE_LIBRARIES"),
@@ -120,15 +129,17 @@ static void tell_launcher(const mlt_boot *boot, mlt_ctl_type type, const char *t
 }
 
 // The images of all processes that run the same program, which this one takes its own to be.
-static uint64_t images_of_job(const mlt_boot *boot)
+static void count_images(const mlt_boot *boot, mlt_image_need *need)
 {
     uint32_t app = mlt_job_proc_at(boot->job, boot->proc)->app;
-    uint64_t images = 0;
+    need->all = need->processes = 0;
     for (uint32_t p = 0; p < boot->job->procs; p++) {
         const mlt_job_proc *proc = mlt_job_proc_at(boot->job, p);
-        images += proc->app == app ? proc->ranks - 1 : 0;
+        if (proc->app != app)
+            continue;
+        need->all += proc->ranks - 1;
+        need->processes++;
     }
-    return images;
 }
 
 // False: there is too little memory, and why says it.
@@ -137,7 +148,7 @@ static bool has_room(const mlt_boot *boot, char *why, size_t why_size)
     mlt_image_need need;
     mlt_image_room room;
     mlt_images_need(globals_all.images, &need);
-    need.all = images_of_job(boot);
+    count_images(boot, &need);
     mlt_image_room_now(boot->job->memory, &room);
     mlt_image_fit fit = mlt_image_need_fits(&need, &room, why, why_size);
     if (fit == MLT_FIT_TIGHT)
@@ -149,8 +160,8 @@ bool mlt_globals_begin(const mlt_boot *boot, char *why, size_t why_size)
 {
     if (globals_all.images && !has_room(boot, why, why_size))
         return false;
-    if (globals_all.images)
-        mlt_images_refresh(globals_all.images);
+    if (globals_all.images && mlt_images_refresh(globals_all.images, why, why_size) != MLT_OK)
+        return false;
     if (globals_all.status == MLT_ERR_UNSUPPORTED && globals_all.mode == MLT_GLOBALS_AUTO) {
         tell_launcher(boot, MLT_CTL_SHARED, globals_all.why);
         return true;
@@ -251,6 +262,7 @@ static __attribute__((noinline)) void make_own(mlt_rank *me, int argc, char **ar
                 mlt_image_tls_init_block(globals_all.images, &globals_here, i, index);
     }
     mlt_input_rank(me);
+    mlt_environ_rank(me);
     mlt_image_construct(globals_all.images, index, argc, argv, envp);
 }
 
@@ -381,11 +393,13 @@ void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how)
 // With a sanitizer there are no images, and its run-time calls some of these before they can run.
 #if MLT_TAKES_OVER
 
-// The calling rank, if it has globals of its own and its end is not the end of the process.
-static mlt_rank *leaver(void)
+// The calling rank, if it has globals of its own, its end is not the end of the process, and what it
+// leaves is not that of a library which the process has once. `of` is in the library that leaves it.
+static mlt_rank *leaver(const void *of)
 {
     mlt_rank *me = globals_all.images && mlt_entry_many() ? mlt_rank_self() : NULL;
-    return me && me->worker && !me->ended ? me : NULL;
+    bool has_end = me && me->worker && !me->ended;
+    return has_end && !mlt_images_share(globals_all.images, of) ? me : NULL;
 }
 
 static int leave_call(struct mlt_last_call **calls, struct mlt_last_call call)
@@ -413,7 +427,7 @@ static bool is_anothers(const mlt_rank *me, const void *object)
 // atexit is this with the caller's own handle, and destructors of static objects are left by it.
 MLT_INTERPOSE int __cxa_atexit(void (*function)(void *), void *argument, void *object)
 {
-    mlt_rank *me = object == &__dso_handle ? NULL : leaver(); // our own are the process's
+    mlt_rank *me = object == &__dso_handle ? NULL : leaver(object); // our own are the process's
     if (!me || is_anothers(me, object))
         return MLT_LIBC(__cxa_atexit)(function, argument, object);
     return leave_call(
@@ -424,7 +438,7 @@ MLT_INTERPOSE int __cxa_atexit(void (*function)(void *), void *argument, void *o
 int __cxa_at_quick_exit(void (*function)(void *), void *object);
 MLT_INTERPOSE int __cxa_at_quick_exit(void (*function)(void *), void *object)
 {
-    mlt_rank *me = object == &__dso_handle ? NULL : leaver();
+    mlt_rank *me = object == &__dso_handle ? NULL : leaver(object);
     if (!me || is_anothers(me, object))
         return MLT_LIBC(__cxa_at_quick_exit)(function, object);
     return leave_call(&mlt_own_of(me)->quick_calls,
@@ -441,7 +455,7 @@ static bool globals_is_ours(void *function)
 
 MLT_INTERPOSE int on_exit(void (*function)(int, void *), void *argument)
 {
-    mlt_rank *me = globals_is_ours((void *)function) ? NULL : leaver();
+    mlt_rank *me = globals_is_ours((void *)function) ? NULL : leaver((void *)function);
     if (!me)
         return MLT_LIBC(on_exit)(function, argument);
     return leave_call(&mlt_own_of(me)->last_calls,
@@ -451,7 +465,7 @@ MLT_INTERPOSE int on_exit(void (*function)(int, void *), void *argument)
 // Destructors of thread-local objects. Other threads of a rank have libc's list.
 MLT_INTERPOSE int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *object)
 {
-    mlt_rank *me = leaver();
+    mlt_rank *me = leaver(object);
     if (!me || mlt_sched_self != me->worker->sched)
         return MLT_LIBC(__cxa_thread_atexit_impl)(function, argument, object);
     return leave_call(

@@ -11,6 +11,11 @@ static const mlt_setting settings[] = {
      "its own, or the job does not start; auto: each has its own where that is possible; shared: "
      "they have them in common. mpirun --globals sets it",
      &mlt_host_settings.globals, MLT_SCOPE_LAUNCH},
+    {"globals_mappings", MLT_SETTING_INT, "0", NULL,
+     "the most mappings of a process (vm.max_map_count) that copies of globals take; 0: all but "
+     "4,096. Where that is too few for all ranks, ranks share mappings, which may then be written "
+     "and executed",
+     &mlt_host_settings.globals_mappings, MLT_SCOPE_LAUNCH},
     {"private_libraries", MLT_SETTING_TEXT, "", NULL,
      "libraries of which each rank has its own copy, too, though Millet usually shares them: the "
      "beginnings of their names, with commas between",

@@ -11,7 +11,7 @@ typedef struct mlt_host_conf {
     const char *job; // "": the first of its family
     // Images are made before settings are read, so globals.c takes these from the environment
     // itself; here they are checked, and known to `millet info`.
-    int64_t globals;
+    int64_t globals, globals_mappings;
     const char *private_libraries, *shared_libraries;
     const char *outfile, *errfile; // "": none
     const char *input;             // a rank, "all", "none"

@@ -67,8 +67,7 @@ static bool read_head(elf *e)
     e->head = *head;
     free(head);
     return memcmp(e->head.e_ident, ELFMAG, SELFMAG) == 0 &&
-           e->head.e_ident[EI_CLASS] == ELFCLASS64 && e->head.e_ident[EI_DATA] == order &&
-           (e->head.e_type == ET_EXEC || e->head.e_type == ET_DYN);
+           e->head.e_ident[EI_CLASS] == ELFCLASS64 && e->head.e_ident[EI_DATA] == order;
 }
 
 // The program headers; NULL if they are not all there. The caller frees them.
@@ -128,15 +127,15 @@ static const char *section_name(const elf *e, const Elf64_Shdr *section)
     return section->sh_name < e->names_bytes ? e->names + section->sh_name : "";
 }
 
-// True for a section that holds variables which ranks could change.
-static bool holds_variables(const elf *e, const Elf64_Shdr *section)
+// True for a section that holds variables which the program could change, thread-local ones too.
+static bool is_writable(const elf *e, const Elf64_Shdr *section)
 {
     static const char *const others[] = {".data.rel.ro", ".got",        ".dynamic",
                                          ".init_array",  ".fini_array", ".tm_clone_table",
                                          ".jcr",         ".eh_frame",   ".preinit_array",
                                          ".ctors",       ".dtors"};
     uint64_t wanted = SHF_WRITE | SHF_ALLOC;
-    if ((section->sh_flags & (wanted | SHF_TLS)) != wanted ||
+    if ((section->sh_flags & wanted) != wanted ||
         (section->sh_type != SHT_PROGBITS && section->sh_type != SHT_NOBITS))
         return false;
     const char *name = section_name(e, section);
@@ -144,6 +143,12 @@ static bool holds_variables(const elf *e, const Elf64_Shdr *section)
         if (strncmp(name, others[i], strlen(others[i])) == 0)
             return false;
     return true;
+}
+
+// The same, but for thread-local ones.
+static bool holds_variables(const elf *e, const Elf64_Shdr *section)
+{
+    return !(section->sh_flags & SHF_TLS) && is_writable(e, section);
 }
 
 static bool is_copy(uint64_t type, uint16_t machine)
@@ -184,7 +189,8 @@ static bool is_own(const elf *e, const Elf64_Sym *symbol, const char *name)
     if (!*name || strcmp(name, "__dso_handle") == 0 || strcmp(name, "__TMC_END__") == 0 ||
         strncmp(name, "completed.", 10) == 0 || strncmp(name, "_ZSt", 4) == 0 ||
         strncmp(name, "_ZGV", 4) == 0 || strncmp(name, "_ZT", 3) == 0 ||
-        strncmp(name, "DW.ref.", 7) == 0 || strchr(name, '@'))
+        strncmp(name, "DW.ref.", 7) == 0 || strncmp(name, "__odr_asan.", 11) == 0 ||
+        strchr(name, '@'))
         return false;
     for (size_t i = 0; i < e->copy_count; i++)
         if (e->copies[i] == symbol->st_value)
@@ -234,6 +240,8 @@ static void plain_name(const char *name, char out[MLT_ELF_NAME])
             at += *at == 'L';
             at = source_name(at, part, sizeof part);
             size_t length = at ? strlen(part) : 0;
+            if (at && strcmp(part, "_GLOBAL__N_1") == 0) // a namespace without a name
+                continue;
             if (!at || n + length + 3 > sizeof whole) {
                 at = NULL;
                 break;
@@ -265,15 +273,19 @@ static void plain_name(const char *name, char out[MLT_ELF_NAME])
             *c = '?';
 }
 
-static void keep_global(mlt_elf_globals *out, const char *name, uint64_t bytes)
+static void keep_global(mlt_elf_globals *out, const char *name, const Elf64_Sym *symbol)
 {
     if (out->kept == MOST_GLOBALS || !MLT_ARRAY_TRY(out->first, out->kept + 1, out->room))
         return;
-    plain_name(name, out->first[out->kept].name);
-    out->first[out->kept++].bytes = bytes;
+    mlt_elf_global *global = &out->first[out->kept++];
+    plain_name(name, global->name);
+    global->bytes = symbol->st_size;
+    global->thread = ELF64_ST_TYPE(symbol->st_info) == STT_TLS;
 }
 
-static void read_symbols(elf *e, const Elf64_Shdr *section, mlt_elf_globals *out)
+static void read_symbols(elf *e, const Elf64_Shdr *section,
+                         bool (*counts)(const elf *, const Elf64_Sym *, const char *),
+                         mlt_elf_globals *out)
 {
     if (section->sh_link >= e->section_count)
         return;
@@ -284,11 +296,11 @@ static void read_symbols(elf *e, const Elf64_Shdr *section, mlt_elf_globals *out
         out->stripped = false;
     for (size_t i = 0; symbols && names && i < section->sh_size / sizeof *symbols; i++) {
         if (symbols[i].st_name >= strings->sh_size ||
-            !is_own(e, &symbols[i], names + symbols[i].st_name))
+            !counts(e, &symbols[i], names + symbols[i].st_name))
             continue;
         out->count++;
         out->bytes += symbols[i].st_size;
-        keep_global(out, names + symbols[i].st_name, symbols[i].st_size);
+        keep_global(out, names + symbols[i].st_name, &symbols[i]);
     }
     free(symbols);
     free(names);
@@ -327,6 +339,12 @@ static bool open_elf(elf *e, int fd)
     return read_head(e);
 }
 
+// A program or library, not an object file.
+static bool is_linked(const elf *e)
+{
+    return e->head.e_type == ET_EXEC || e->head.e_type == ET_DYN;
+}
+
 static void close_elf(elf *e)
 {
     free(e->sections);
@@ -354,7 +372,7 @@ void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
 {
     *out = (mlt_elf_globals){.program = false};
     elf e;
-    if (!open_elf(&e, fd) || !is_dynamic(&e) || !read_sections(&e)) {
+    if (!open_elf(&e, fd) || !is_linked(&e) || !is_dynamic(&e) || !read_sections(&e)) {
         close_elf(&e);
         return;
     }
@@ -367,7 +385,7 @@ void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
     uint32_t table = has_section(&e, SHT_SYMTAB) || e.interpreted ? SHT_SYMTAB : SHT_DYNSYM;
     for (size_t s = 0; s < e.section_count; s++)
         if (e.sections[s].sh_type == table)
-            read_symbols(&e, &e.sections[s], out);
+            read_symbols(&e, &e.sections[s], is_own, out);
     if (out->kept)
         qsort(out->first, out->kept, sizeof *out->first, by_size);
     out->kept = out->kept < most ? out->kept : most;
@@ -375,6 +393,35 @@ void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out)
         out->unnamed = unnamed_bytes(&e);
     if (out->stripped)
         out->bytes = out->unnamed;
+    close_elf(&e);
+}
+
+// A variable that the file's own source defines. Weak and unique names are those of C++'s inline
+// functions and templates, which every file has that includes their header.
+static bool is_source_own(const elf *e, const Elf64_Sym *symbol, const char *name)
+{
+    unsigned type = ELF64_ST_TYPE(symbol->st_info), bind = ELF64_ST_BIND(symbol->st_info);
+    if ((type != STT_OBJECT && type != STT_COMMON && type != STT_TLS) || symbol->st_size == 0 ||
+        (bind != STB_LOCAL && bind != STB_GLOBAL))
+        return false;
+    // What the language and the compiler add; Fortran's modules begin with two underscores, too.
+    if (!*name || *name == '.' || strncmp(name, "_ZSt", 4) == 0 || strncmp(name, "_ZNSt", 5) == 0 ||
+        strncmp(name, "_ZGV", 4) == 0 || strncmp(name, "_ZT", 3) == 0 ||
+        (strncmp(name, "__", 2) == 0 && !strstr(name, "_MOD_")))
+        return false;
+    return symbol->st_shndx == SHN_COMMON ||
+           (symbol->st_shndx < e->section_count && is_writable(e, &e->sections[symbol->st_shndx]));
+}
+
+void mlt_elf_read_object(int fd, mlt_elf_globals *out)
+{
+    *out = (mlt_elf_globals){.program = false};
+    elf e;
+    out->program = open_elf(&e, fd) && e.head.e_type == ET_REL && read_sections(&e);
+    out->stripped = out->program;
+    for (size_t s = 0; out->program && s < e.section_count; s++)
+        if (e.sections[s].sh_type == SHT_SYMTAB)
+            read_symbols(&e, &e.sections[s], is_source_own, out);
     close_elf(&e);
 }
 
@@ -424,7 +471,7 @@ bool mlt_elf_links_read(int fd, mlt_elf_links *out)
     *out = (mlt_elf_links){.count = 0};
     elf e;
     size_t headers_count, count = 0;
-    if (!open_elf(&e, fd))
+    if (!open_elf(&e, fd) || !is_linked(&e))
         return false;
     Elf64_Phdr *headers = elf_read_headers(&e, &headers_count);
     Elf64_Dyn *entries = NULL;
@@ -473,7 +520,7 @@ bool mlt_elf_imports(int fd, bool (*see)(void *user, const char *name), void *us
 {
     elf e;
     bool found = false;
-    if (open_elf(&e, fd) && read_sections(&e))
+    if (open_elf(&e, fd) && is_linked(&e) && read_sections(&e))
         for (size_t s = 0; s < e.section_count && !found; s++)
             found =
                 e.sections[s].sh_type == SHT_DYNSYM && see_undefined(&e, &e.sections[s], see, user);
@@ -485,7 +532,7 @@ bool mlt_elf_names(int fd, const char *name)
 {
     elf e;
     bool found = false;
-    if (open_elf(&e, fd) && read_sections(&e))
+    if (open_elf(&e, fd) && is_linked(&e) && read_sections(&e))
         for (size_t s = 0; s < e.section_count && !found; s++) {
             if (e.sections[s].sh_type != SHT_STRTAB || !(e.sections[s].sh_flags & SHF_ALLOC))
                 continue;

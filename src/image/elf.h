@@ -12,6 +12,7 @@ enum { MLT_ELF_NAME = 64 };
 typedef struct mlt_elf_global {
     char name[MLT_ELF_NAME]; // cut if longer
     uint64_t bytes;
+    bool thread; // thread-local: of object files only
 } mlt_elf_global;
 
 typedef struct mlt_elf_globals {
@@ -31,6 +32,11 @@ typedef struct mlt_elf_globals {
 // Never fails: a file that cannot be understood has no globals. Keeps at most `most` names.
 void mlt_elf_read(int fd, size_t most, mlt_elf_globals *out);
 void mlt_elf_fini(mlt_elf_globals *globals);
+
+// The variables that an object file's own source defines (`program`: it is an object file), all of
+// them in the file's order, thread-local ones too. Not those that headers of C++ and compilers add
+// to every file.
+void mlt_elf_read_object(int fd, mlt_elf_globals *out);
 
 // What a program or library needs to be loaded.
 typedef struct mlt_elf_links {

@@ -95,7 +95,38 @@ static void read_all(const char *bytes, size_t size)
     for (size_t i = 0; i < globals.kept; i++)
         CHECK(strnlen(globals.first[i].name, MLT_ELF_NAME) < MLT_ELF_NAME);
     mlt_elf_fini(&globals);
+    mlt_elf_read_object(fd, &globals);
+    for (size_t i = 0; i < globals.kept; i++)
+        CHECK(strnlen(globals.first[i].name, MLT_ELF_NAME) < MLT_ELF_NAME);
+    mlt_elf_fini(&globals);
     close(fd);
+}
+
+// This program under the header of an object file, whose sections and symbols are alike.
+static void test_object(char *bytes, size_t size)
+{
+    Elf64_Ehdr *head = (Elf64_Ehdr *)(void *)bytes;
+    mlt_elf_globals globals;
+    int fd = file_of(bytes, size);
+    mlt_elf_read_object(fd, &globals);
+    CHECK(!globals.program && globals.count == 0);
+    close(fd);
+    uint16_t type = head->e_type;
+    head->e_type = ET_REL;
+    fd = file_of(bytes, size);
+    mlt_elf_read_object(fd, &globals);
+    CHECK(globals.program && globals.count == globals.kept);
+    CHECK(has(&globals, "elf_test_shared", sizeof elf_test_shared));
+    CHECK(has(&globals, "elf_test_own", sizeof elf_test_own) && has(&globals, "counter", 4));
+    CHECK(!has(&globals, "elf_test_constant", sizeof elf_test_constant));
+    CHECK(!has(&globals, "__dso_handle", 8));
+    for (size_t i = 0; i < globals.kept; i++)
+        CHECK(globals.first[i].thread == (strcmp(globals.first[i].name, "elf_test_own") == 0));
+    mlt_elf_fini(&globals);
+    mlt_elf_read(fd, 8, &globals);
+    CHECK(!globals.program);
+    close(fd);
+    head->e_type = type;
 }
 
 static void test_damage(const char *good, size_t size)
@@ -155,10 +186,13 @@ int main(void)
     struct stat about;
     if (fd < 0 || fstat(fd, &about) != 0)
         return 77;
-    char *good = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    char *good = mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     if (good == MAP_FAILED)
         return 77;
     test_own(fd);
+    test_object(good, (size_t)about.st_size);
+    test_damage(good, (size_t)about.st_size);
+    ((Elf64_Ehdr *)(void *)good)->e_type = ET_REL;
     test_damage(good, (size_t)about.st_size);
     test_others();
     puts("all right");

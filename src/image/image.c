@@ -15,6 +15,8 @@
 #include "image/elf.h"
 #include "image/image_int.h"
 #include "image/order.h"
+#include "image/slab.h"
+#include "os/device.h"
 #include "os/os.h"
 
 enum { MAPS_BESIDE = 4096, MAPS_USUAL = 65530 }; // what else a process maps; Linux's default limit
@@ -43,21 +45,22 @@ static bool is_listed(const char *list, const char *name)
     return false;
 }
 
-static const char *name_of(const mlt_object *o)
+static bool begins_as_one(const char *const *names, const char *name)
 {
-    const char *slash = strrchr(o->path, '/');
-    return slash ? slash + 1 : o->path;
+    while (*names && strncmp(name, *names, strlen(*names)) != 0)
+        names++;
+    return *names != NULL;
 }
 
-static bool may_be_own(const mlt_object *o, const mlt_images_conf *conf)
+static bool name_may_be_own(const char *path, const mlt_images_conf *conf)
 {
-    const char *name = name_of(o);
-    if (o->program || is_listed(conf->private, name))
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (is_listed(conf->private, name))
         return true;
-    for (const char *const *n = shared_names; *n; n++)
-        if (strncmp(name, *n, strlen(*n)) == 0)
-            return false;
-    return !is_listed(conf->shared, name);
+    // Of a device a process has one context for all its ranks. What programs register there (kernels,
+    // variables of the device) stays a rank's own.
+    return !begins_as_one(shared_names, name) && !mlt_os_is_of_device(name) &&
+           !is_listed(conf->shared, name);
 }
 
 // A file that cannot be read, or has no sections, may have some.
@@ -82,7 +85,7 @@ bool mlt_image_set_choose(const mlt_images *images, mlt_image_set *set)
     bool any = false, more = true;
     for (uint32_t i = set->first; i < set->count; i++) {
         mlt_object *o = &objects[i];
-        o->may = may_be_own(o, &images->conf);
+        o->may = o->program || name_may_be_own(o->path, &images->conf);
         o->own = o->may && (has_variables(o) || (images->conf.always && o->program) ||
                             mlt_template_parses(o));
         any |= o->own;
@@ -161,18 +164,37 @@ static uintptr_t image_lay_out(mlt_image_set *set)
     return largest;
 }
 
-static mlt_status reserve(const mlt_images *images, mlt_image_set *set, uintptr_t align, char *why,
-                          size_t why_size)
+// The mappings that images may still take.
+static uint64_t mappings_left(const mlt_images *images)
 {
-    uint64_t maps = (uint64_t)(images->mappings + set->mappings) * set->copies + MAPS_BESIDE;
-    uint32_t limit = map_limit();
-    if (maps > limit)
+    uint64_t limit = images->conf.mappings, taken = images->mappings;
+    if (!limit) {
+        limit = map_limit();
+        taken += (uint64_t)MAPS_BESIDE + images->conf.guards;
+    }
+    return limit > taken ? limit - taken : 0;
+}
+
+// Libraries that are loaded later need some, too, so none of them takes all that is left.
+static mlt_status share_out(const mlt_images *images, mlt_image_set *set, char *why,
+                            size_t why_size)
+{
+    uint64_t left = mappings_left(images), all = (uint64_t)set->mappings * set->copies;
+    if (!left && all)
         return mlt_fail(
             MLT_ERR_NO_MEMORY, why, why_size,
-            "globals of %u ranks in one process need %llu mappings, but the system allows %u: "
+            "globals of %u ranks in one process need mappings, but the process has none left: "
             "start more processes (-n with --workers process), share them (--globals shared), or "
-            "let the administrator set vm.max_map_count=%llu",
-            set->copies + 1, (unsigned long long)maps, limit, (unsigned long long)maps);
+            "raise vm.max_map_count or MILLET_GLOBALS_MAPPINGS",
+            set->copies + 1);
+    if (all > left - (left + 15) / 16)
+        set->slab = mlt_slab_images(set->copies, set->first ? (left + 7) / 8 : (left + 1) / 2);
+    set->slab_fd = -1;
+    return MLT_OK;
+}
+
+static mlt_status reserve(mlt_image_set *set, uintptr_t align, char *why, size_t why_size)
+{
     void *area = mmap(NULL, set->span * set->copies + align, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED)
@@ -182,7 +204,14 @@ static mlt_status reserve(const mlt_images *images, mlt_image_set *set, uintptr_
             "see `ulimit -v`",
             set->copies + 1, (unsigned long long)set->span, strerror(errno));
     set->area = (char *)area + gap((uintptr_t)area, 0, align);
-    return MLT_OK;
+    mlt_status status = set->slab ? mlt_slab_new(set, why, why_size) : MLT_OK;
+    if (status == MLT_OK && set->slab && set->first) // the others: mlt_images_refresh
+        status = mlt_slab_fill(set, why, why_size);
+    if (status != MLT_OK) {
+        (void)munmap(area, set->span * set->copies + align);
+        set->area = NULL;
+    }
+    return status;
 }
 
 // ---- making
@@ -201,15 +230,19 @@ mlt_status mlt_image_set_make(mlt_images *images, mlt_image_set *set, char *why,
                               why_size);
     if (status != MLT_OK)
         return status;
-    status = reserve(images, set, image_lay_out(set), why, why_size);
+    uintptr_t align = image_lay_out(set);
+    status = share_out(images, set, why, why_size);
     if (status == MLT_OK)
-        images->mappings += set->mappings;
+        status = reserve(set, align, why, why_size);
+    if (status == MLT_OK)
+        images->mappings += set->slab ? mlt_slab_count(set) : (uint64_t)set->mappings * set->copies;
     return status;
 }
 
 void mlt_image_set_drop(mlt_image_set *set)
 {
     mlt_template_free(&set->template, set->count);
+    mlt_slab_free(set);
     mlt_objects_free(set->objects, set->first, set->count);
     free(set->place);
 }
@@ -278,11 +311,15 @@ void mlt_images_need(const mlt_images *images, mlt_image_need *out)
         return;
     out->written = written_bytes(set);
     out->writable = set->template.bytes;
+    out->limited = set->slab ? 0 : out->writable; // slabs have taken theirs
+    out->common = set->slab ? mlt_slab_bytes(set) : 0;
 }
 
-void mlt_images_refresh(mlt_images *images)
+mlt_status mlt_images_refresh(mlt_images *images, char *why, size_t why_size)
 {
-    mlt_template_refresh(&images->start.template, images->start.objects);
+    const mlt_image_set *set = &images->start;
+    mlt_template_refresh(&set->template, set->objects);
+    return set->slab ? mlt_slab_fill(set, why, why_size) : MLT_OK;
 }
 
 // Where the object lies in the image.
@@ -315,6 +352,13 @@ static bool map_object(const mlt_image_set *set, uint32_t index, uint32_t object
                 0) != MAP_FAILED;
 }
 
+// A library that a rank has closed and opens again is as new.
+static bool renew(const mlt_image_set *set, uint32_t index, uint32_t object)
+{
+    return !set->first ||
+           madvise(start_of(set, index, object), set->objects[object].span, MADV_DONTNEED) == 0;
+}
+
 static void image_relocate(const mlt_images *images, const mlt_image_set *set, uint32_t index,
                            uint32_t object)
 {
@@ -334,7 +378,7 @@ mlt_status mlt_image_make_object(const mlt_images *images, uint32_t index, uint3
                                  char *why, size_t why_size)
 {
     const mlt_image_set *set = mlt_image_set_of(images, object);
-    if (!map_object(set, index, object))
+    if (!(set->slab ? renew(set, index, object) : map_object(set, index, object)))
         return mlt_fail(MLT_ERR_NO_MEMORY, why, why_size,
                         "the system refuses memory for the globals of rank %u of this process: %s",
                         index, strerror(errno));
@@ -499,6 +543,17 @@ uint32_t mlt_images_index(const mlt_images *images, uintptr_t address)
 {
     const mlt_image_set *set = area_of(images, address);
     return set ? (uint32_t)((address - (uintptr_t)set->area) / set->span) + 1 : 0;
+}
+
+bool mlt_images_share(const mlt_images *images, const void *address)
+{
+    const mlt_image_set *set = &images->start;
+    uint32_t o = mlt_object_at(set->objects, set->count, (uintptr_t)address);
+    Dl_info info;
+    if (o != MLT_OBJECT_NONE)
+        return !set->objects[o].may;
+    return mlt_images_index(images, (uintptr_t)address) == 0 && dladdr(address, &info) &&
+           info.dli_fname && !name_may_be_own(info.dli_fname, &images->conf);
 }
 
 // ---- thread-local variables

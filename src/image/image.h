@@ -8,6 +8,8 @@
 // position-independent, so that the copy's code uses the copy's data. Addresses that stand in the
 // data are found by the files' relocation tables, exactly: nothing is guessed from values.
 //
+// Where there are more images than the system allows mappings, one mapping holds several (slab.h).
+//
 //     area                              | image 1                         | image 2
 //      each: program, its own libraries | text r-x | data rw- | lib | ... | text ...
 //                                         the file   the template, copied on write
@@ -34,6 +36,8 @@ typedef struct mlt_images mlt_images;
 
 typedef struct mlt_images_conf {
     uint32_t count;       // images beside the original
+    uint64_t mappings;    // that they may take; 0: what the system allows, and others do not need
+    uint32_t guards;      // mappings that stacks take
     bool always;          // also for a program that has no variables but libc's
     const char *shared;   // names of libraries that are shared beside the usual ones, by commas
     const char *private;  // ... and of those that are private though they are among the usual ones
@@ -52,8 +56,8 @@ mlt_status mlt_images_new(const mlt_images_conf *conf, mlt_images **out, char *w
 void mlt_images_need(const mlt_images *images, mlt_image_need *out);
 
 // Takes over what the program has in its own memory of other libraries' objects (stdout, environ,
-// std::cout) as it is now: after constructors, before the first rank.
-void mlt_images_refresh(mlt_images *images);
+// std::cout) as it is now: after constructors, before the first rank. On failure a message.
+mlt_status mlt_images_refresh(mlt_images *images, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // Maps and relocates image `index` (1..count); its constructors have not run. On failure a message.
 mlt_status mlt_image_make(mlt_images *images, uint32_t index, char *why,
@@ -83,6 +87,10 @@ uintptr_t mlt_images_original(const mlt_images *images, uintptr_t address);
 
 // The number of the image that has the address; 0: none. Safe in a signal handler.
 uint32_t mlt_images_index(const mlt_images *images, uintptr_t address);
+
+// True if the address lies in a library that a process has once, whether ranks have globals of their
+// own or not: libc, a device's driver.
+bool mlt_images_share(const mlt_images *images, const void *address);
 
 // ---- thread-local variables of the program and its libraries: kept for a thread by the system,
 // but a rank's

@@ -26,7 +26,9 @@ struct mlt_image_set {
     char *area;                    // NULL: none of them is `own`
     uintptr_t span;                // of an image
     uint32_t copies;               // images beside the original
-    uint32_t mappings;
+    uint32_t mappings;             // of an image, if it has its own
+    uint32_t slab;                 // images a mapping (slab.h); 0: each has its own mappings
+    int slab_fd;                   // the file that slabs map
     mlt_template template;
 };
 
@@ -35,7 +37,7 @@ struct mlt_images {
     mlt_image_set *last;
     mlt_images_conf conf; // its texts are copies
     uint32_t *order;      // [start.count]: constructors run in this order, destructors in the other
-    uint32_t mappings;    // of an image, in all sets
+    uint64_t mappings;    // of all images, in all sets
     size_t tls_bytes;     // of objects from the start
 };
 

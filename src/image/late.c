@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "image/image_int.h"
 #include "image/order.h"
+#include "image/slab.h"
 #include "os/os.h"
 
 enum { WHY_BYTES = 512 };
@@ -34,6 +35,7 @@ static void *handle_of(const mlt_object *o, const char *prelude)
 static void refuse(mlt_image_set *set, const char *why)
 {
     mlt_template_free(&set->template, set->count);
+    mlt_slab_free(set);
     set->template = (mlt_template){.fd = -1};
     for (uint32_t i = set->first; i < set->count; i++) {
         mlt_object *o = &set->objects[i];

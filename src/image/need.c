@@ -14,6 +14,11 @@ static uint64_t times(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    return a < UINT64_MAX - b ? a + b : UINT64_MAX;
+}
+
 static mlt_image_fit refuse_limit(const mlt_image_need *need, uint64_t bytes, uint64_t room,
                                   char *why, size_t why_size)
 {
@@ -29,10 +34,12 @@ static mlt_image_fit refuse_limit(const mlt_image_need *need, uint64_t bytes, ui
 mlt_image_fit mlt_image_need_fits(const mlt_image_need *need, const mlt_image_room *room, char *why,
                                   size_t why_size)
 {
-    uint64_t data = times(need->writable, need->images);
+    uint64_t data = times(need->limited, need->images);
     if (data > room->data)
         return refuse_limit(need, data, room->data, why, why_size);
-    uint64_t least = times(need->written, need->all), most = times(need->writable, need->all);
+    uint64_t common = times(need->common, need->processes);
+    uint64_t least = plus(times(need->written, need->all), common);
+    uint64_t most = plus(times(need->writable, need->all), common);
     char whole[MLT_NUMBER_BYTES], one[MLT_NUMBER_BYTES], left[MLT_NUMBER_BYTES];
     if (least > room->memory) {
         snprintf(

@@ -8,10 +8,13 @@
 #include <stdint.h>
 
 typedef struct mlt_image_need {
-    uint64_t written;  // bytes of an image that making it writes
-    uint64_t writable; // ... that its rank may write; the former are among them
-    uint64_t images;   // of this process
-    uint64_t all;      // of the whole job on this host
+    uint64_t written;   // bytes of an image that making it writes
+    uint64_t writable;  // ... that its rank may write; the former are among them
+    uint64_t limited;   // ... that count when it is made (ulimit -d)
+    uint64_t common;    // bytes that all images of a process share, taken by then
+    uint64_t images;    // of this process
+    uint64_t all;       // of the whole job on this host
+    uint64_t processes; // ... in so many
 } mlt_image_need;
 
 typedef struct mlt_image_room {

@@ -37,11 +37,18 @@ static void test_memory(void)
     CHECK(fits(need, room, "but only 0 bytes are left on this host: start fewer ranks") ==
           MLT_FIT_NOT);
     CHECK(fits((mlt_image_need){.images = 5, .all = 5}, room, NULL) == MLT_FIT_WELL);
+    need.common = 4096; // of each process
+    need.processes = 3;
+    room.memory = 198 * 8192 + 3 * 4096;
+    CHECK(fits(need, room, "fewer ranks need less") == MLT_FIT_TIGHT);
+    room.memory--;
+    CHECK(fits(need, room, "start fewer ranks") == MLT_FIT_NOT);
 }
 
 static void test_limits(void)
 {
-    mlt_image_need need = {.written = 4096, .writable = 8192, .images = 10, .all = 10};
+    mlt_image_need need = {
+        .written = 4096, .writable = 8192, .limited = 8192, .images = 10, .all = 10};
     mlt_image_room room = endless;
     room.data = 81920;
     CHECK(fits(need, room, NULL) == MLT_FIT_WELL);

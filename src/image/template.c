@@ -84,13 +84,29 @@ static uint32_t owner_of(const mlt_object *objects, uint32_t count, uint64_t val
 
 // ---- putting them
 
+// A list of constructors or destructors: who makes an image run reads the template's (image.c), so
+// that the page which has it, and often no other address, stays the template's, too.
+static bool is_in_list(const mlt_object *o, uintptr_t at)
+{
+    const struct {
+        uintptr_t from;
+        size_t count;
+    } lists[] = {{o->preinit_array, o->preinit_count},
+                 {o->init_array, o->init_count},
+                 {o->fini_array, o->fini_count}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (o->base + at - lists[i].from < lists[i].count * sizeof(uintptr_t))
+            return true;
+    return false;
+}
+
 static void put(const work *w, uintptr_t at, uint64_t value, uint32_t owner)
 {
     char *word = mlt_template_at(w->t, w->objects, w->object, at);
     if (!word)
         return; // in a read-only piece: there are none without text relocations
     memcpy(word, &value, sizeof value);
-    if (owner == MLT_OBJECT_NONE)
+    if (owner == MLT_OBJECT_NONE || is_in_list(own_of(w), at))
         return;
     mlt_template *t = w->t;
     uint32_t o = w->object;

@@ -429,6 +429,7 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
     require_programs(&l);
     find_gdb(&l);
     mlt_launch_check_coll(options);
+    mlt_launch_tell_hosts(&l.plan);
     check_programs(&l);
     for (size_t i = 0; i < options->notes.count && !options->quiet; i++)
         mlt_say("note: %s", options->notes.items[i]);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "coll/settings.h"
 #include "file/settings.h"
+#include "gpu/settings.h"
 #include "host/settings.h"
 #include "mpi/settings.h"
 #include "p2p/worker.h"
@@ -28,6 +29,7 @@ size_t mlt_lib_settings(mlt_settings_table *tables, size_t most)
 #endif
         mlt_coll_settings,
         mlt_file_settings_table,
+        mlt_gpu_settings_table,
         mlt_host_settings_table,
         mlt_mpi_settings_table,
         mlt_win_settings_table

@@ -9,9 +9,12 @@
 
 #include "boot/ctl.h"
 #include "coll/callsig.h"
+#include "coll/path.h"
+#include "gpu/gpu.h"
 #include "host/entry.h"
 #include "lib/settings.h"
 #include "mpi/coll/coll.h"
+#include "mpi/coll/device.h"
 #include "mpi/coll/outside.h"
 #include "mpi/comm/comm.h"
 #include "mpi/comm/context.h"
@@ -40,6 +43,12 @@
 #include "flow/settings.h"
 #endif
 
+static void gpu_begins(void)
+{
+    mlt_mpi_take_detour(MLT_DETOUR_DEVICE);
+    atomic_store_explicit(&mlt_coll_closely, true, memory_order_relaxed);
+}
+
 static void end_job(int32_t rank, const char *message)
 {
     mlt_entry_end_job(rank, EXIT_FAILURE, message);
@@ -56,7 +65,7 @@ static void joined(const mlt_boot *boot)
 
 static void noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value)
 {
-    if (!mlt_coll_callsig_noted(worker, what, value))
+    if (!mlt_coll_callsig_noted(worker, what, value) && !mlt_device_noted(what, value))
         mlt_context_noted(worker, from, what, value);
 }
 
@@ -128,6 +137,10 @@ static void worker_ends(mlt_worker *worker)
 }
 
 const mlt_upcall_table mlt_upcalls = {
+    .device_pack = mlt_gpu_pack,
+    .device_unpack = mlt_gpu_unpack,
+    .device_move = mlt_gpu_move,
+    .gpu_begins = gpu_begins,
     .refused = mlt_mpi_refused,
     .event = saw,
     .describe = describe,
@@ -164,6 +177,7 @@ const mlt_upcall_table mlt_upcalls = {
 #if MLT_WITH_FLOW
     .come_back = mlt_flow_csp_back,
     .remote_users = mlt_flow_remote_users,
+    .sent = mlt_flow_sent_lines,
     .flow_packet = mlt_flow_packet,
 #endif
 };

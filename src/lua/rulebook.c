@@ -148,7 +148,7 @@ static bool choose(mlt_coll_rulebook *base, const mlt_coll_question *q, mlt_coll
         const char *reason;
         if (!ask(rulebook, i, q, &rule, &alg, why, why_size))
             continue;
-        if (mlt_coll_suits(alg, q, &reason)) {
+        if (mlt_coll_rule_suits(&rule, alg, q, &reason)) {
             mlt_coll_take(&rule, alg, out);
             return true;
         }
@@ -189,19 +189,22 @@ static char *read_file(const char *file, size_t *length, char *why, size_t why_s
     errno = 0;
     FILE *from = fopen(file, "re");
     char *text = NULL;
-    size_t room = 0, n = 1;
+    bool is_pipe = from && fseek(from, 0, SEEK_SET) != 0;
+    size_t room = 0, n = !is_pipe;
     for (*length = 0; from && n && *length < LONGEST_FILE; *length += n) {
         room = *length + 65536;
         text = mlt_xrealloc(text, room, 1);
         n = fread(text + *length, 1, room - *length - 1, from);
     }
-    if (from && !ferror(from) && *length < LONGEST_FILE) {
+    if (from && !is_pipe && !ferror(from) && *length < LONGEST_FILE) {
         text[*length] = '\0';
         fclose(from);
         return text;
     }
     snprintf(why, why_size, "'%s' cannot be read: %s", file,
-             *length >= LONGEST_FILE ? "it has more than 16 MiB" : strerror(errno));
+             is_pipe                   ? "it is a pipe, but a rule book is read more than once"
+             : *length >= LONGEST_FILE ? "it has more than 16 MiB"
+                                       : strerror(errno));
     if (from)
         fclose(from);
     free(text);
@@ -262,8 +265,13 @@ mlt_status mlt_lua_rulebook_read(const mlt_coll_alg *const *algs, const char *fi
                                  char *why, size_t why_size)
 {
     mlt_lua_rulebook *rulebook = mlt_xcalloc(1, sizeof *rulebook);
-    rulebook->base = (mlt_coll_rulebook){
-        .choose = choose, .prove = mlt_lua_alg_prove, .saw = mlt_lua_saw, .free = free_rulebook};
+    rulebook->base = (mlt_coll_rulebook){.choose = choose,
+                                         .prove = mlt_lua_alg_prove,
+                                         .saw = mlt_lua_saw,
+                                         .map = mlt_lua_map,
+                                         .drops = mlt_lua_drops,
+                                         .fold = mlt_lua_fold,
+                                         .free = free_rulebook};
     rulebook->goal =
         (mlt_lua_goal){.rank = MLT_LUA_CLOSED, .reverses = true, .limit = MLT_LUA_BOOK_STEPS};
     rulebook->last_step = UINT64_MAX;
@@ -401,6 +409,9 @@ mlt_status mlt_lua_rulebook_prove(mlt_coll_rulebook *base, char *why, size_t why
                               rulebook->short_file, alg->line,
                               mlt_collective_names[alg->base.collective], alg->base.name);
     }
+    rulebook->last_step = rulebook->goal.total + MLT_LUA_PROOF_STEPS;
+    for (uint32_t i = 0; i < rulebook->base.paths_count && status == MLT_OK; i++)
+        status = mlt_lua_prove_neutral(rulebook, &rulebook->paths[i], why, why_size);
     if (status == MLT_OK)
         status = try_rules(rulebook, why, why_size);
     rulebook->last_step = UINT64_MAX;

@@ -91,6 +91,20 @@ bool mlt_lua_saw(mlt_coll_rulebook *rulebook, const mlt_intercept_wrapper *wrapp
                  const mlt_intercept_event *event, mlt_intercept_answer *answer, char *why,
                  size_t why_size);
 
+// mlt_coll_rulebook.map, drops and fold.
+bool mlt_lua_map(mlt_coll_rulebook *rulebook, int function, const struct mlt_coll_passing *passing,
+                 mlt_op_type type, void *data, uint64_t count, char *why, size_t why_size);
+bool mlt_lua_drops(mlt_coll_rulebook *rulebook, int function,
+                   const struct mlt_coll_passing *passing, bool *drops, char *why, size_t why_size);
+bool mlt_lua_fold(mlt_coll_rulebook *rulebook, int function, mlt_op_type type, void *result,
+                  const void *lower, const void *higher, uint64_t count, char *why,
+                  size_t why_size);
+
+// Tries the wrappers of a path that say they are neutral on small groups, against the collective's
+// definition. MLT_OK, or a message.
+mlt_status mlt_lua_prove_neutral(mlt_lua_rulebook *rulebook, const mlt_coll_path *path, char *why,
+                                 size_t why_size) MLT_MUST_CHECK;
+
 // mlt_coll_rulebook.prove.
 mlt_status mlt_lua_alg_prove(mlt_coll_rulebook *rulebook, const mlt_coll_alg *alg,
                              const mlt_coll_shape *shape, char *why, size_t why_size);

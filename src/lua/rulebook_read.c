@@ -9,11 +9,18 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "coll/alter.h"
 #include "coll/choice.h"
 #include "goal/text/text.h"
 #include "lua/rulebook_int.h"
 
-enum { RULEBOOK_READ_SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MOST_WRAPPERS = 64 };
+enum {
+    RULEBOOK_READ_SENTENCE = 400,
+    MOST_RADIX = 1 << 28,
+    LONGEST_NAME = 40,
+    LONGEST_HOST = 255,
+    MOST_WRAPPERS = 64
+};
 
 // ---- tables with known keys. The table is at `index`; `what` is whose it is ("rule").
 
@@ -433,6 +440,17 @@ static void read_cache(lua_State *L, int table, mlt_intercept_wrapper *wrapper)
     wrapper->room = room ? room : wrapper->room;
 }
 
+static size_t count_wrappers(lua_State *L)
+{
+    size_t count = lua_rawlen(L, 1);
+    if (count < 1 || count > MOST_WRAPPERS)
+        luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_WRAPPERS);
+    return count;
+}
+
+// Why `cache` is not for collective calls.
+static const char no_cache_of_calls[] = "a collective call brings new data each time";
+
 // The wrapper at the top of the stack: "count" or {"delay", us = 100}.
 static mlt_intercept_wrapper read_wrapper(lua_State *L)
 {
@@ -467,18 +485,207 @@ static mlt_intercept_wrapper read_wrapper(lua_State *L)
     return wrapper;
 }
 
+// ---- wrappers that change what passes (coll/alter.h)
+
+enum { MOST_ALTER_KEYS = 5 };
+static const char *const alter_keys[MLT_WRAPPERS][MOST_ALTER_KEYS] = {
+    [MLT_WRAP_MAP] = {"operand", "result", "type", "neutral"},
+    [MLT_WRAP_DROP] = {"when", "with", "type"},
+    [MLT_WRAP_OP] = {"with", "op", "type", "commutes", "neutral"},
+};
+
+// The function at `key` of the table at the top of the stack; 0: none.
+static int alter_function(lua_State *L, const char *name, const char *key, bool needed)
+{
+    int type = lua_getfield(L, -1, key);
+    if (type == LUA_TNIL && needed)
+        luaL_error(L, "path: %s needs a function: { \"%s\", %s = function(...) ... end }", name,
+                   name, key);
+    if (type != LUA_TNIL && type != LUA_TFUNCTION)
+        wrong(L, name, key, "a function");
+    if (type == LUA_TFUNCTION)
+        return luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pop(L, 1);
+    return 0;
+}
+
+// One of `names` at `key`; `count`: it is not there.
+static uint8_t alter_name(lua_State *L, const char *what, const char *key, const char *const *names,
+                          size_t count)
+{
+    const char *name = text_field(L, lua_absindex(L, -1), what, key);
+    size_t i = 0;
+    while (name && i < count && strcmp(names[i], name) != 0)
+        i++;
+    if (name && i == count)
+        no_such(L, what, key, name, names, count);
+    return (uint8_t)(name ? i : count);
+}
+
+static void read_drop(lua_State *L, mlt_coll_stage *stage)
+{
+    stage->function[0] = alter_function(L, "drop", "when", true);
+    int type = lua_getfield(L, -1, "with");
+    if (type != LUA_TNIL && type != LUA_TNUMBER)
+        wrong(L, "drop", "with", "a number");
+    stage->filled = type == LUA_TNUMBER;
+    stage->fill = lua_tonumber(L, -1);
+    int whole = 0;
+    stage->fill_whole = lua_tointegerx(L, -1, &whole);
+    stage->whole = stage->filled && whole;
+    lua_pop(L, 1);
+}
+
+// {"map", ...} at the top of the stack, of a path of calls of `collective` (MLT_COLLECTIVES: any).
+static mlt_coll_stage read_alter(lua_State *L, mlt_coll_wrapper wrapper, mlt_collective collective,
+                                 bool combined)
+{
+    const char *name = mlt_coll_wrapper_names[wrapper];
+    char why[160];
+    unsigned char unused[8];
+    size_t keys = 0;
+    while (keys < MOST_ALTER_KEYS && alter_keys[wrapper][keys])
+        keys++;
+    check_keys(L, -1, name, alter_keys[wrapper], keys, true);
+    mlt_coll_stage stage = {.wrapper = (uint8_t)wrapper, .op = MLT_OPS};
+    stage.type = alter_name(L, name, "type", mlt_op_type_names, MLT_OP_TYPES);
+    stage.neutral = bool_field(L, lua_absindex(L, -1), name, "neutral") == 1;
+    int commutes = bool_field(L, lua_absindex(L, -1), name, "commutes");
+    stage.commutes = commutes == 1;
+    if (wrapper == MLT_WRAP_MAP) {
+        stage.function[0] = alter_function(L, name, "operand", false);
+        stage.function[1] = alter_function(L, name, "result", false);
+        if (!stage.function[0] && !stage.function[1])
+            luaL_error(L,
+                       "path: a map has a function: { \"map\", operand = function(x) return 2 * x "
+                       "end }, or result = ...");
+    } else if (wrapper == MLT_WRAP_DROP)
+        read_drop(L, &stage);
+    else {
+        stage.function[0] = alter_function(L, name, "with", true);
+        stage.op = alter_name(L, name, "op", mlt_op_names, MLT_OPS);
+    }
+    if (stage.type == MLT_OP_FLOAT16)
+        luaL_error(L, "path: %s: elements of Float16 are not for functions", name);
+    if (stage.filled && stage.type < MLT_OP_TYPES &&
+        !mlt_alter_fill(&stage, (mlt_op_type)stage.type, unused, why, sizeof why))
+        luaL_error(L, "path: %s", why);
+    if (collective == MLT_COLLECTIVES)
+        luaL_error(L,
+                   "path: %s changes what passes, so its path names one collective, such as coll "
+                   "= \"allreduce\"",
+                   name);
+    if (collective == MLT_COLL_BARRIER || collective == MLT_COLL_EXCHANGE ||
+        collective == MLT_COLL_REDUCE_TO)
+        luaL_error(L, "path: %s is not for %s", name, mlt_collective_names[collective]);
+    if (wrapper == MLT_WRAP_OP && !mlt_collective_reduces(collective))
+        luaL_error(L, "path: op combines, which %s does not", mlt_collective_names[collective]);
+    if (combined && collective != MLT_COLL_REDUCE && collective != MLT_COLL_ALLREDUCE)
+        luaL_error(L, "path: after combine, %s is for reduce and allreduce only", name);
+    if (stage.neutral && wrapper == MLT_WRAP_OP && stage.op == MLT_OPS)
+        luaL_error(L, "path: an op that is neutral says in place of which it stands, such as op = "
+                      "\"sum\"");
+    return stage;
+}
+
+// {"remote", host = "b", protocol = "tcp"} at the top of the stack.
+static mlt_coll_stage read_remote(lua_State *L, mlt_collective collective, bool combined)
+{
+    static const char *const keys[] = {"host", "protocol"}, *const protocols[] = {"shm", "tcp",
+                                                                                  "ofi"};
+    check_keys(L, -1, "remote", keys, 2, true);
+    const char *host = text_field(L, lua_absindex(L, -1), "remote", "host");
+    uint8_t protocol = alter_name(L, "remote", "protocol", protocols, 3);
+    if (!host || !*host || strlen(host) > LONGEST_HOST || strpbrk(host, ", "))
+        luaL_error(L, "path: remote names a host: { \"remote\", host = \"b\" }");
+    if (collective != MLT_COLL_ALLREDUCE)
+        luaL_error(L,
+                   "path: remote is for allreduce: another collective ends where its root is, or "
+                   "everywhere");
+    if (!combined)
+        luaL_error(L, "path: remote comes after combine: it stands around the stage between hosts");
+    return (mlt_coll_stage){.wrapper = MLT_WRAP_REMOTE,
+                            .host = mlt_lua_keep(mlt_lua_rulebook_of(L), host),
+                            .protocol = protocol < 3 ? protocols[protocol] : NULL};
+}
+
+static bool is_remote(lua_State *L)
+{
+    lua_pushvalue(L, -1);
+    if (lua_istable(L, -1)) {
+        lua_rawgeti(L, -1, 1);
+        lua_remove(L, -2);
+    }
+    bool remote = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "remote") == 0;
+    lua_pop(L, 1);
+    if (remote && !lua_istable(L, -1))
+        luaL_error(L, "path: remote names a host: { \"remote\", host = \"b\" }");
+    return remote;
+}
+
+// The name of the wrapper at the top of the stack, if it changes what passes; MLT_WRAPPERS: it does not.
+static mlt_coll_wrapper alter_named(lua_State *L)
+{
+    if (!lua_istable(L, -1)) {
+        for (int w = MLT_WRAP_MAP; w <= MLT_WRAP_OP; w++)
+            if (lua_type(L, -1) == LUA_TSTRING &&
+                strcmp(lua_tostring(L, -1), mlt_coll_wrapper_names[w]) == 0)
+                luaL_error(L, "path: %s needs a function: {\"%s\", %s = function(...) ... end}",
+                           mlt_coll_wrapper_names[w], mlt_coll_wrapper_names[w], alter_keys[w][0]);
+        return MLT_WRAPPERS;
+    }
+    lua_rawgeti(L, -1, 1);
+    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    int w = MLT_WRAP_MAP;
+    while (w <= MLT_WRAP_OP && strcmp(mlt_coll_wrapper_names[w], name) != 0)
+        w++;
+    lua_pop(L, 1);
+    return w <= MLT_WRAP_OP ? (mlt_coll_wrapper)w : MLT_WRAPPERS;
+}
+
+// The stages of the path of calls at 1.
+static uint32_t read_stages(lua_State *L, mlt_collective collective,
+                            mlt_coll_stage stages[MOST_WRAPPERS])
+{
+    size_t count = count_wrappers(L);
+    bool combined = false;
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1);
+        mlt_coll_wrapper wrapper = alter_named(L);
+        if (is_remote(L))
+            stages[i] = read_remote(L, collective, combined);
+        else if (wrapper < MLT_WRAPPERS)
+            stages[i] = read_alter(L, wrapper, collective, combined);
+        else {
+            mlt_intercept_wrapper w = read_wrapper(L);
+            stages[i] = (mlt_coll_stage){.wrapper = w.kind, .delay_us = w.delay_us};
+        }
+        if (stages[i].wrapper == MLT_WRAP_CACHE)
+            luaL_error(L, "path: cache stands around windows and files only: %s",
+                       no_cache_of_calls);
+        combined |= stages[i].wrapper == MLT_WRAP_COMBINE;
+        for (size_t j = 0; j < i; j++)
+            if (stages[i].wrapper == stages[j].wrapper && stages[i].wrapper != MLT_WRAP_MAP &&
+                stages[i].wrapper != MLT_WRAP_DROP)
+                luaL_error(L, "path: %s comes twice", mlt_coll_wrapper_names[stages[i].wrapper]);
+        lua_pop(L, 1);
+    }
+    return (uint32_t)count;
+}
+
 // Why `check`, which compares what all ranks of a call say, is none of theirs.
 static const char *const no_check[MLT_INTERCEPT_KINDS] = {
     [MLT_INTERCEPT_MESSAGES] = "mpirun --strict compares the two sides of a message",
     [MLT_INTERCEPT_WINDOW] = "an operation on a window has one side",
+    [MLT_INTERCEPT_FILE] = "ranks may read and write different places",
     [MLT_INTERCEPT_CHANNEL] = "both sides of a channel have the size of its values from it",
     [MLT_INTERCEPT_CSP_PORT] = "a port takes messages of any size",
-    [MLT_INTERCEPT_CSP_GROUP] = "what members of a group say is always compared",
+    [MLT_INTERCEPT_CSP_GROUP] =
+        "around those of a group write path { comm = \"its name\", \"check\" }",
     [MLT_INTERCEPT_QUEUE] = "millet flow has compared the types of both sides",
 };
 
-// Why `cache` is not for collective calls, and not for others than windows.
-static const char no_cache_of_calls[] = "a collective call brings new data each time";
+// The same of `cache`.
 static const char *const no_cache[MLT_INTERCEPT_KINDS] = {
     [MLT_INTERCEPT_MESSAGES] = "a message is received once",
     [MLT_INTERCEPT_CHANNEL] = "a value is read once",
@@ -489,7 +696,7 @@ static const char *const no_cache[MLT_INTERCEPT_KINDS] = {
 
 static const char *no_combine(mlt_intercept_kind kind)
 {
-    return kind == MLT_INTERCEPT_CSP_GROUP ? "members of a group on one node always combine"
+    return kind == MLT_INTERCEPT_CSP_GROUP ? "members of a group on one worker always combine"
                                            : "operations of several ranks do not become one";
 }
 
@@ -501,9 +708,15 @@ static mlt_intercept_wrapper read_interceptor_wrapper(lua_State *L, mlt_intercep
         return (mlt_intercept_wrapper){.kind = MLT_WRAPPERS,
                                        .function = luaL_ref(L, LUA_REGISTRYINDEX)};
     }
+    mlt_coll_wrapper alters = is_remote(L) ? MLT_WRAP_REMOTE : alter_named(L);
+    if (alters < MLT_WRAPPERS)
+        luaL_error(L, "path: %s stands around collective calls only",
+                   mlt_coll_wrapper_names[alters]);
     mlt_intercept_wrapper wrapper = read_wrapper(L);
+    if (wrapper.until_unlock && kind == MLT_INTERCEPT_FILE)
+        luaL_error(L, "path: keep = \"unlock\" is for windows: a file has no locks");
     if (wrapper.kind == MLT_WRAP_CACHE && no_cache[kind])
-        luaL_error(L, "path: cache stands around windows only: %s", no_cache[kind]);
+        luaL_error(L, "path: cache stands around windows and files only: %s", no_cache[kind]);
     if (wrapper.kind == MLT_WRAP_CHECK || wrapper.kind == MLT_WRAP_COMBINE)
         luaL_error(L, "path: %s stands around collective calls only: %s",
                    mlt_coll_wrapper_names[wrapper.kind],
@@ -511,25 +724,17 @@ static mlt_intercept_wrapper read_interceptor_wrapper(lua_State *L, mlt_intercep
     return wrapper;
 }
 
-// The wrappers of the path at 1, those of calls (kind -1) or of other objects. Returns how many.
-static uint32_t read_wrappers(lua_State *L, int kind, mlt_intercept_wrapper wrappers[MOST_WRAPPERS])
+// The wrappers of the path at 1, of objects of that kind. Returns how many.
+static uint32_t read_wrappers(lua_State *L, mlt_intercept_kind kind,
+                              mlt_intercept_wrapper wrappers[MOST_WRAPPERS])
 {
-    size_t count = lua_rawlen(L, 1);
-    if (count < 1 || count > MOST_WRAPPERS)
-        luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_WRAPPERS);
+    size_t count = count_wrappers(L);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)i + 1);
-        wrappers[i] =
-            kind < 0 ? read_wrapper(L) : read_interceptor_wrapper(L, (mlt_intercept_kind)kind);
-        bool cache = wrappers[i].kind == MLT_WRAP_CACHE;
-        if (kind < 0 && cache)
-            luaL_error(L, "path: cache stands around windows only: %s", no_cache_of_calls);
+        wrappers[i] = read_interceptor_wrapper(L, kind);
         for (size_t j = 0; j < i; j++)
-            if (wrappers[i].kind == wrappers[j].kind && (kind < 0 || cache))
-                luaL_error(L,
-                           cache ? "path: %s comes twice: the second would never be asked"
-                                 : "path: %s comes twice",
-                           mlt_coll_wrapper_names[wrappers[i].kind]);
+            if (wrappers[i].kind == MLT_WRAP_CACHE && wrappers[j].kind == MLT_WRAP_CACHE)
+                luaL_error(L, "path: cache comes twice: the second would never be asked");
         lua_pop(L, 1);
     }
     return (uint32_t)count;
@@ -543,8 +748,9 @@ static bool is_interceptor(lua_State *L)
         kinds += text_field(L, 1, "path", mlt_intercept_kind_names[kind]) != NULL;
     if (kinds > 1 ||
         (kinds && (text_field(L, 1, "path", "coll") || text_field(L, 1, "path", "comm"))))
-        luaL_error(L, "path: a path is about one of messages, window, channel, port, group, queue, "
-                      "or coll and comm");
+        luaL_error(
+            L, "path: a path is about one of messages, window, file, channel, port, group, queue, "
+               "or coll and comm");
     return kinds > 0;
 }
 
@@ -556,7 +762,7 @@ static int read_interceptor(lua_State *L)
     const char *name = text_field(L, 1, "path", mlt_intercept_kind_names[kind]);
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
     mlt_intercept_wrapper wrappers[MOST_WRAPPERS];
-    uint32_t count = read_wrappers(L, (int)kind, wrappers);
+    uint32_t count = read_wrappers(L, kind, wrappers);
     mlt_intercept_wrapper *own = mlt_xcalloc(count, sizeof *own);
     memcpy(own, wrappers, count * sizeof *own);
     rulebook->interceptors =
@@ -573,11 +779,11 @@ static int read_interceptor(lua_State *L)
 
 static int l_path(lua_State *L)
 {
-    static const char *const keys[] = {"coll",    "comm", "messages", "window",
+    static const char *const keys[] = {"coll",    "comm", "messages", "window", "file",
                                        "channel", "port", "group",    "queue"};
-    _Static_assert(MLT_INTERCEPT_KINDS == 6, "keys has their names");
+    _Static_assert(MLT_INTERCEPT_KINDS == 7, "keys has their names");
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
-    mlt_intercept_wrapper wrappers[MOST_WRAPPERS];
+    mlt_coll_stage stages[MOST_WRAPPERS];
     char text[80];
     open_only(L, "path");
     if (lua_gettop(L) != 1 || !lua_istable(L, 1))
@@ -587,12 +793,11 @@ static int l_path(lua_State *L)
         return read_interceptor(L);
     mlt_coll_path path = {.collective = coll_field(L, 1, "path", true)};
     const char *comm = text_field(L, 1, "path", "comm");
-    uint32_t count = read_wrappers(L, -1, wrappers);
+    uint32_t count = read_stages(L, path.collective, stages);
     path.comm = comm ? mlt_lua_keep(rulebook, comm) : NULL;
     path.by = mlt_lua_place(rulebook, line_of(L));
     mlt_coll_stage *own = mlt_xcalloc(count, sizeof *own);
-    for (uint32_t i = 0; i < count; i++)
-        own[i] = (mlt_coll_stage){.wrapper = wrappers[i].kind, .delay_us = wrappers[i].delay_us};
+    memcpy(own, stages, count * sizeof *own);
     path.stages = own;
     path.count = count;
     rulebook->paths =

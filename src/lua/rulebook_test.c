@@ -259,6 +259,64 @@ static void test_paths(void)
     rulebook->free(rulebook);
 }
 
+// Wrappers that say they are neutral: NULL if they are, else what the proof says.
+static void test_neutral(void)
+{
+    static const struct {
+        const char *text, *why;
+    } tries[] = {
+        {"path { coll = 'bcast', {'map', operand = function(x) return x end, neutral = true} }",
+         NULL},
+        {"path { coll = 'gather', {'map', type = 'UInt16', operand = function(x) return x ~ 7 end, "
+         "result = function(x) return x ~ 7 end, neutral = true}, 'combine' }",
+         NULL},
+        {"path { coll = 'alltoall', {'map', type = 'Int8', operand = function(x, i, e) return x + "
+         "e.rank end, neutral = true} }",
+         ":1: path: a wrapper says that it is neutral, but in alltoall (Int8) of 2 ranks, 1 "
+         "in a worker, rank 0 gets -128 as element 4, where 127 is right"},
+        {"path { coll = 'allreduce', {'op', op = 'sum', with = function(a, b) return a + b end, "
+         "neutral = true}, 'combine' }",
+         NULL},
+        {"path { coll = 'scan', {'op', op = 'max', with = function(a, b) return a > b and a or b "
+         "end, type = 'Int64', neutral = true}, 'combine' }",
+         NULL},
+        // 2^64 - 1 is -1 in Lua.
+        {"path { coll = 'scan', {'op', op = 'max', with = function(a, b) return a > b and a or b "
+         "end, neutral = true}, 'combine' }",
+         "scan (max of UInt64) of 2 ranks"},
+        {"path { coll = 'reduce', 'combine', {'op', op = 'min', type = 'Float64', with = "
+         "math.max, neutral = true} }",
+         "reduce (min of Float64) of 2 ranks, 1 in a worker, rank 1 gets "},
+        {"path { coll = 'reduce', 'combine', {'map', type = 'Int32', operand = function(x, i, e) "
+         "return e.worker and x or 0 end, neutral = true} }",
+         NULL},
+        {"path { coll = 'reduce', 'combine', {'map', operand = function(x) return x + 0.5 end, "
+         "neutral = true} }",
+         "of Int8 is a whole number of at most 64 bits"},
+        {"path { coll = 'exscan', {'map', result = function(x) return nil end, neutral = true} }",
+         "its function answers nil, but an element of Int8 is a whole number of at most 64 bits"},
+        {"path { coll = 'reduce_scatter', {'map', operand = function(x) while true do end end, "
+         "neutral = true} }",
+         ":1: path: "},
+        {"path { coll = 'bcast', {'map', operand = function(x) return x + 1 end} }",
+         NULL}, // says nothing
+        {"local neg = function(x) return -x end; path { coll = 'allreduce', {'map', type = "
+         "'Int32', "
+         "operand = neg, result = neg, neutral = true}, {'op', op = 'sum', with = function(a, b) "
+         "return a + b end, neutral = true} }",
+         "in allreduce (max of Int32) of 2 ranks"}, // the map is not of sums only
+    };
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        why[0] = 0;
+        mlt_coll_rulebook *rulebook = open_rulebook(tries[i].text);
+        mlt_status status = mlt_lua_rulebook_prove(rulebook, why, WHY);
+        bool fine = tries[i].why ? status != MLT_OK && strstr(why, tries[i].why) : status == MLT_OK;
+        if (!fine)
+            failed(__FILE__, __LINE__, why[0] ? why : tries[i].text);
+        rulebook->free(rulebook);
+    }
+}
+
 // ---- what is refused when it is read
 
 static const struct {
@@ -325,6 +383,49 @@ static const struct {
     {"path { {'count', us = 5} }", "only delay takes us"},
     {"path { {'delay', ms = 5} }", "there is no key 'ms'; the nearest are us, keep and bytes"},
     {"path { 'count', 'trace', 'count' }", "count comes twice"},
+    {"path { coll = 'reduce', 'map' }", "map needs a function: {\"map\", operand = function"},
+    {"path { coll = 'reduce', {'map'} }", "a map has a function"},
+    {"path { coll = 'reduce', {'map', operand = 5} }", "map: operand should be a function, not 5"},
+    {"path { coll = 'reduce', {'map', when = print} }", "map: there is no key 'when'"},
+    {"path { coll = 'reduce', {'map', result = print, type = 'Int33'} }",
+     "map: there is no type 'Int33'; the nearest are Int3"},
+    {"path { coll = 'reduce', {'map', result = print, type = 'Float16'} }", "elements of Float16"},
+    {"path { {'map', result = print} }",
+     "map changes what passes, so its path names one collective"},
+    {"path { coll = 'barrier', {'map', result = print} }", "map is not for barrier"},
+    {"path { coll = 'bcast', 'combine', {'map', result = print} }",
+     "after combine, map is for reduce and allreduce only"},
+    {"path { coll = 'bcast', {'op', with = print} }", "op combines, which bcast does not"},
+    {"path { coll = 'scan', {'op', op = 'sum'} }",
+     "op needs a function: { \"op\", with = function"},
+    {"path { coll = 'scan', {'op', with = print, op = 'add'} }", "op: there is no op 'add'"},
+    {"path { coll = 'scan', {'op', with = print, neutral = true} }",
+     "an op that is neutral says in place of which it stands"},
+    {"path { coll = 'scan', {'op', with = print}, {'op', with = print} }", "op comes twice"},
+    {"path { coll = 'scan', {'drop', when = print, neutral = true} }",
+     "drop: there is no key 'neutral'"},
+    {"path { coll = 'scan', {'drop', when = print, with = 'x'} }", "with should be a number"},
+    {"path { coll = 'scan', {'drop', when = print, with = 1e30, type = 'Int64'} }",
+     "drop: with = 1e+30 does not fit into Int64"},
+    {"path { coll = 'scan', {'drop', when = print, with = 1e39, type = 'Float32'} }",
+     "drop: with = 1e+39 does not fit into Float32"},
+    {"path { coll = 'scan', {'drop', when = print, with = 128, type = 'Int8'} }",
+     "drop: with = 128 does not fit into Int8"},
+    {"path { coll = 'scan', {'drop', when = print, with = -1, type = 'UInt32'} }",
+     "drop: with = -1 does not fit into UInt32"},
+    {"path { coll = 'scan', {'drop', when = print, with = 0.5, type = 'UInt64'} }",
+     "drop: with = 0.5 does not fit into UInt64"},
+    {"path { coll = 'allreduce', 'combine', 'remote' }", "remote names a host"},
+    {"path { coll = 'allreduce', 'combine', {'remote', protocol = 'tcp'} }", "remote names a host"},
+    {"path { coll = 'allreduce', 'combine', {'remote', host = 'a,b'} }", "remote names a host"},
+    {"path { coll = 'allreduce', 'combine', {'remote', host = 'b', protocol = 'udp'} }",
+     "remote: there is no protocol 'udp'; the nearest are "},
+    {"path { coll = 'allreduce', {'remote', host = 'b'}, 'combine' }",
+     "remote comes after combine"},
+    {"path { coll = 'bcast', 'combine', {'remote', host = 'b'} }", "remote is for allreduce"},
+    {"path { 'combine', {'remote', host = 'b'} }", "remote is for allreduce"},
+    {"path { group = '*', {'remote', host = 'b'} }", "remote stands around collective calls only"},
+    {"path { channel = '*', {'map', result = print} }", "map stands around collective calls only"},
     {"path { coll = 'x', 'count' }", "there is no collective 'x'"},
     {"io.open('x')", ".lua:1: attempt to index a nil value (global 'io')"},
     {"local x = math.random()", "attempt to call a nil value (field 'random')"},
@@ -351,6 +452,13 @@ static void test_mistakes(void)
     CHECK(strcmp(why, "'/nowhere/x.lua' cannot be read: No such file or directory") == 0);
     CHECK(mlt_lua_rulebook_open(mlt_coll_algs, "/tmp", &rulebook, why, WHY) == MLT_ERR_INVALID);
     CHECK(strcmp(why, "'/tmp' cannot be read: Is a directory") == 0);
+    int ends[2];
+    char name[32];
+    CHECK(pipe(ends) == 0 && write(ends[1], "never", 5) == 5 && close(ends[1]) == 0);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+    CHECK(mlt_lua_rulebook_open(mlt_coll_algs, name, &rulebook, why, WHY) == MLT_ERR_INVALID);
+    CHECK(strstr(why, "it is a pipe, but a rule book is read more than once"));
+    close(ends[0]);
 }
 
 // What a function returns is looked at as a table of the file is.
@@ -697,6 +805,7 @@ int main(void)
     test_failing_rule();
     test_fields_of_shapes();
     test_paths();
+    test_neutral();
     test_mistakes();
     test_answers();
     test_algorithms();

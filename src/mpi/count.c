@@ -50,8 +50,9 @@ void mlt_count_partitioned(mlt_rank *me, bool sends, uint32_t other, uint32_t pa
         moves->partitioned_bytes[distance] += bytes;
         moves->partitions += partitions;
     }
-    count_tell(me, &(mlt_event){.kind = sends ? MLT_EVENT_PARTITIONED_SEND : MLT_EVENT_PART_RECEIVE,
-                                .how = distance,
-                                .partitions = (int32_t)partitions,
-                                .bytes = bytes});
+    count_tell(
+        me, &(mlt_event){.kind = sends ? MLT_EVENT_PARTITIONED_SEND : MLT_EVENT_PARTITIONED_RECEIVE,
+                         .how = distance,
+                         .partitions = (int32_t)partitions,
+                         .bytes = bytes});
 }

@@ -30,9 +30,9 @@ static int open_rank(mlt_rank *me, uint16_t fn, int required)
     mlt_thread_ready(me);
     mpi->inited = true;
     mlt_entry_count_init();
-    mlt_gate *gate = inside ? NULL : mlt_thread_lock(me); // it may wait there, as any call
+    mlt_gate *gate = inside ? NULL : mlt_thread_gate_in(me); // it may wait there, as any call
     int code = me->worker->boot->parent ? mlt_dyn_connect_parent(me, fn) : MPI_SUCCESS;
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return code;
 }
 
@@ -102,7 +102,7 @@ void mlt_mpi_drain_sends(mlt_rank *me)
         return;
     }
     me->drains = true;
-    me->worker->drainer = me->worker->sched->gate ? me->fiber : NULL;
+    me->worker->drainer = me->worker->sched->gate && me->worker->sched->solo ? me->fiber : NULL;
     while (me->sends_open > 0)
         mlt_fiber_park(me->worker->sched, &wait);
     me->drains = false;

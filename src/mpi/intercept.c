@@ -3,6 +3,7 @@
 
 #include "coll/ledger.h"
 #include "fiber/await.h"
+#include "mpi/file/file.h"
 #include "mpi/self.h"
 #include "mpi/win/cached.h"
 #include "mpi/win/win.h"
@@ -67,6 +68,15 @@ mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, mlt_win *win,
     if (!gets)
         mlt_win_cached_changes(win, call->peer);
     return c;
+}
+
+mlt_intercept_call mlt_intercept_file(mlt_rank *me, uint16_t fn, const mlt_file *file,
+                                      const mlt_trace_call *call, bool cached)
+{
+    if (!interceptors_of(me))
+        return (mlt_intercept_call){0};
+    return intercept_begin(me, MLT_INTERCEPT_FILE, file->shared->path, (uint32_t)file->comm->size,
+                           fn, call, cached);
 }
 
 void mlt_intercept_call_ends(mlt_rank *me, const mlt_intercept_call *call)

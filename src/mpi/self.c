@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "gpu/gpu.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/context.h"
 #include "mpi/comm/group.h"
@@ -59,7 +60,7 @@ void mlt_mpi_rank_open(mlt_rank *me)
 mlt_comm *mlt_mpi_self_new(mlt_rank *me)
 {
     mlt_mpi *mpi = mlt_mpi_of(me);
-    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_gate *gate = mlt_thread_gate_in(me);
     mlt_comm *self = mlt_mpi_self_known(me);
     if (!self) {
         self = mlt_pool_take(&mlt_mpi_worker_of(me)->comms);
@@ -68,7 +69,7 @@ mlt_comm *mlt_mpi_self_new(mlt_rank *me)
             self->magic = 0;
         atomic_store_explicit(&mpi->self, self, memory_order_release);
     }
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return self;
 }
 
@@ -91,10 +92,10 @@ void mlt_mpi_joined(const mlt_boot *boot)
     mlt_strict_on = mlt_mpi_settings.strict;
     bool whole = mlt_mpi_profiling || mlt_strict_on || mlt_trace_only_some;
     atomic_store_explicit(&mlt_mpi_whole_detour, whole, memory_order_relaxed);
-    atomic_store_explicit(&mlt_mpi_detour,
-                          mlt_mpi_profiling || mlt_strict_on || boot->job->hosts > 1,
-                          memory_order_relaxed);
+    if (mlt_mpi_profiling || mlt_strict_on || boot->job->hosts > 1)
+        mlt_mpi_take_detour(MLT_DETOUR_USUAL);
     mlt_mpi_trace_joined();
+    mlt_gpu_look_for_driver();
 }
 
 static const char *name_recorded(uint16_t fn, uint8_t *holds)

@@ -36,6 +36,7 @@ typedef struct mlt_mpi {
     uint16_t sessions;                // open ones
     int last_used_code;               // MPI_LASTUSEDCODE as this rank knows it
     _Atomic bool inited, finalized;   // a thread that finds them true sees what was before
+    bool offloads;                    // the worker's goal helper counts this rank
     bool self_handled;                // the program has set MPI_COMM_SELF's error handler
     _Atomic bool fortran;             // a call of Fortran with arrays is under way, see fortran.h
 } mlt_mpi;
@@ -110,6 +111,7 @@ typedef struct mlt_mpi_worker {
     struct mlt_tracer *tracer;      // trace.h; NULL: no trace
     struct mlt_trace_call *call;    // ... the call that began last and still runs; NULL: none
     uint32_t trace_wanted;          // ... what was wanted last from outside (mlt_job_board)
+    uint32_t trace_schedules;       // ... that it was told (trace_run.h)
     uint64_t brief_ticks;           // ... shorter waits for a core, and of it, are not told of
 } mlt_mpi_worker;
 
@@ -227,11 +229,26 @@ static inline mlt_comm *mlt_comm_self(mlt_rank *me)
 // are the user's. May suspend.
 void mlt_mpi_drain_sends(mlt_rank *me);
 
-// Set once some call of the process needs more than its body: calls go by the surface's detour
+// Not 0 once some call of the process needs more than its body: calls go by the surface's detour
 // (thread.h), which looks for what it is. Relaxed: a rank of another worker need not notice.
-extern _Atomic bool mlt_mpi_detour __attribute__((visibility("hidden"))); // no detour to read it
-// Set with it if some call needs more of the detour than a trace of it and mlt_p2p_let_go.
+typedef enum mlt_detour_why {
+    MLT_DETOUR_USUAL = 1,
+    MLT_DETOUR_DEVICE = 2, // buffers may be memory of a device
+} mlt_detour_why;
+extern _Atomic uint8_t mlt_mpi_detour __attribute__((visibility("hidden"))); // no detour to read it
+// Set with MLT_DETOUR_USUAL if some call needs more than a trace of it and mlt_p2p_let_go.
 extern _Atomic bool mlt_mpi_whole_detour __attribute__((visibility("hidden")));
+
+static inline void mlt_mpi_take_detour(mlt_detour_why why)
+{
+    atomic_fetch_or_explicit(&mlt_mpi_detour, (uint8_t)why, memory_order_relaxed);
+}
+
+// Inside a detour: whether it is for nothing but buffers of devices.
+static inline bool mlt_mpi_only_device(void)
+{
+    return mlt_arch_load_8(&mlt_mpi_detour) == MLT_DETOUR_DEVICE;
+}
 
 static inline bool mlt_mpi_detours(void)
 {

@@ -14,8 +14,8 @@ static const mlt_setting settings[] = {
      "all of them, which is fastest and takes a request for each message",
      &mlt_mpi_settings.goal_window, MLT_SCOPE_PROCESS},
     {"goal_offload", MLT_SETTING_BOOL, "no", NULL,
-     "an extra thread drives the schedules of a rank that is alone in its worker; this pays if the "
-     "thread has a core for itself",
+     "an extra thread drives the schedules of all ranks of a worker; this pays if the thread has a "
+     "core for itself",
      &mlt_mpi_settings.goal_offload, MLT_SCOPE_PROCESS},
     {"reproducible", MLT_SETTING_BOOL, "no", NULL,
      "reductions give the same bits with every algorithm and wherever ranks run: their brackets "
@@ -30,6 +30,12 @@ static const mlt_setting settings[] = {
      "the error handler that MPI_COMM_WORLD and MPI_COMM_SELF begin with; mpirun "
      "-initial-errhandler sets it",
      &mlt_mpi_settings.initial_errhandler, MLT_SCOPE_PROCESS},
+    {"memory_alloc_kinds", MLT_SETTING_TEXT, "mpi,system", NULL,
+     "the kinds of memory that the program asks support for, with commas between them: mpi, "
+     "system, "
+     "cuda, cuda:device and so on; the info key mpi_memory_alloc_kinds of MPI_COMM_WORLD tells "
+     "which there are. mpirun -memory-alloc-kinds sets it",
+     &mlt_mpi_settings.memory_alloc_kinds, MLT_SCOPE_PROCESS},
     {"trace", MLT_SETTING_TEXT, "", NULL,
      "a file that exists, to which all processes append what they do; mpirun --trace makes it and "
      "sets this",
@@ -38,6 +44,10 @@ static const mlt_setting settings[] = {
      "what a trace keeps: a list of ranks, functions, and p2p, coll, rma; mpirun --trace-only sets "
      "it",
      &mlt_mpi_settings.trace_only, MLT_SCOPE_JOB},
+    {"trace_ranks", MLT_SETTING_BOOL, "no", NULL,
+     "ranks of a worker send each other messages in collectives, so that a trace has all of them; "
+     "mpirun --record sets it",
+     &mlt_mpi_settings.trace_ranks, MLT_SCOPE_JOB},
     {"trace_paused", MLT_SETTING_BOOL, "no", NULL,
      "a trace begins when the program calls MPI_Pcontrol(1), or by `millet trace JOB start`; "
      "mpirun "

@@ -13,8 +13,10 @@ typedef struct mlt_mpi_conf {
     const char *trace;      // the file; "": none
     const char *trace_only; // trace_only.h
     int64_t trace_paused;
-    int64_t recorder;           // mlt_recorder_mode
-    int64_t initial_errhandler; // index of its choices: fatal, abort, return
+    int64_t trace_ranks;
+    int64_t recorder;               // mlt_recorder_mode
+    int64_t initial_errhandler;     // index of its choices: fatal, abort, return
+    const char *memory_alloc_kinds; // info/memkind.h
 } mlt_mpi_conf;
 
 extern mlt_mpi_conf mlt_mpi_settings;

@@ -17,13 +17,14 @@
 // mlt_rank.threads. GRANTED: but the rank is not ready yet.
 enum { THREADS_NONE, THREADS_GRANTED, THREADS_OPEN };
 
-_Atomic bool mlt_mpi_detour, mlt_mpi_whole_detour;
+_Atomic uint8_t mlt_mpi_detour;
+_Atomic bool mlt_mpi_whole_detour;
 
 // Relaxed: threads that may need it hear of it by whatever the program tells them with.
 static void go_round(void)
 {
     atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
-    atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+    mlt_mpi_take_detour(MLT_DETOUR_USUAL);
 }
 
 static void open_gate(mlt_rank *me)
@@ -39,10 +40,12 @@ bool mlt_thread_open_gate(mlt_rank *me)
 {
     if (me->worker->sched->gate)
         return true;
-    if (mlt_mpi_worker_of(me)->ungated > 0 || me->worker->sched->pool)
+    if (mlt_mpi_worker_of(me)->ungated > 0 || me->worker->sched->pool ||
+        me->worker->sched->delegates)
         return false;
     open_gate(me);
-    mlt_life_set(me, MLT_LIFE_THREADS);
+    if (me->worker->sched->solo)
+        mlt_life_set(me, MLT_LIFE_THREADS);
     return true;
 }
 
@@ -120,7 +123,9 @@ int mlt_thread_grant(mlt_rank *me, int required)
     if (MLT_LIKELY(required < MPI_THREAD_SERIALIZED && !mlt_mpi_settings.goal_offload))
         return required >= MPI_THREAD_FUNNELED ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE;
     bool pool = me->worker->sched->pool != NULL, shares = me->worker->count > 1;
-    bool others = required > MPI_THREAD_FUNNELED && (shares ? mlt_delegates_can() : !pool);
+    // Ranks that share a worker have either threads of theirs or one of the library's.
+    bool others = required > MPI_THREAD_FUNNELED &&
+                  (shares ? !me->worker->sched->gate && mlt_delegates_can() : !pool);
     int most = others ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     int level = required >= MPI_THREAD_MULTIPLE     ? MPI_THREAD_MULTIPLE
                 : required >= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
@@ -129,8 +134,10 @@ int mlt_thread_grant(mlt_rank *me, int required)
     level = level < most ? level : most;
     if (shares && level >= MPI_THREAD_SERIALIZED)
         open_delegates(me);
-    else if (level == MPI_THREAD_MULTIPLE || (mlt_mpi_settings.goal_offload && !shares && !pool))
+    else if (level == MPI_THREAD_MULTIPLE)
         open_gate(me); // the library's own thread comes through it too
+    else if (mlt_mpi_settings.goal_offload)
+        (void)!mlt_thread_open_gate(me); // else its schedules go without
     if (level >= MPI_THREAD_SERIALIZED) {
         if (mlt_entry_many())
             (void)mlt_own_of(me); // before there are threads that would make it
@@ -153,7 +160,8 @@ void mlt_thread_keep_out(mlt_rank *me)
 
 void mlt_thread_ready(mlt_rank *me)
 {
-    mlt_life_set(me, me->worker->sched->gate ? MLT_LIFE_THREADS : MLT_LIFE_READY);
+    const mlt_sched *sched = me->worker->sched;
+    mlt_life_set(me, sched->gate && sched->solo ? MLT_LIFE_THREADS : MLT_LIFE_READY);
     // release: a thread that was there before may call any time from now on; pairs with adopt.
     if (atomic_load_explicit(&me->threads, memory_order_relaxed) == THREADS_GRANTED)
         atomic_store_explicit(&me->threads, THREADS_OPEN, memory_order_release);
@@ -223,7 +231,7 @@ mlt_rank *mlt_thread_first_begin(mlt_rank *me, uint16_t fn, mlt_first *first)
     pthread_mutex_unlock(&first_lock);
     if (!me)
         mlt_mpi_not_ready(fn);
-    first->gate = mlt_thread_lock(me);
+    first->gate = mlt_thread_gate_in(me);
     me->fn = fn;
     return me;
 }
@@ -238,7 +246,7 @@ void mlt_thread_first_ready(mlt_first *first)
 void mlt_thread_first_end(mlt_first *first)
 {
     mlt_thread_first_ready(first);
-    mlt_thread_unlock(first->gate);
+    mlt_thread_gate_out(first->gate);
 }
 
 // ---- the surface's detour
@@ -253,7 +261,7 @@ mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
     if (mlt_thread_is_kept_out(me))
         mlt_mpi_not_ready(fn);
     detour.start_ns = mlt_mpi_profiling ? mlt_os_now_ns() : 0;
-    detour.gate = mlt_thread_lock(me);
+    detour.gate = mlt_thread_gate_in(me);
     if (detour.gate)
         me->fn = fn; // inside: no other thread's call changes it
     if (me->worker->watched) {
@@ -298,7 +306,7 @@ void mlt_detour_end(mlt_rank *me, uint16_t fn, const mlt_detour *detour)
         mlt_mpi_trace_call_ends(me, fn, &detour->call);
         mlt_tool_call_ends(me);
     }
-    mlt_thread_unlock(detour->gate);
+    mlt_thread_gate_out(detour->gate);
     if (detour->early)
         mlt_tool_early_unlock();
 }

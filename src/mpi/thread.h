@@ -42,9 +42,9 @@ int mlt_thread_grant(mlt_rank *me, int required);
 // What a session asks for without a wish: as much as the rank's threads may do already.
 int mlt_thread_usual(const mlt_rank *me);
 
-// For a rank that is ready, alone in its worker, and whose other threads are not in MPI: the
-// library's own thread may come from now on. False: the rank is in a function of the user's, and
-// the call that called it is not inside a gate, so there cannot be one now.
+// For a rank that is ready, and whose other threads are not in MPI: the library's own thread may come
+// to its worker from now on. False: a rank of the worker is in a function of the user's, and the call
+// that called it is not inside a gate, so there cannot be one now.
 bool mlt_thread_open_gate(mlt_rank *me) MLT_MUST_CHECK;
 
 // Threads that the rank has started may call MPI, one at a time at least.
@@ -91,18 +91,14 @@ static inline bool mlt_thread_is_kept_out(const mlt_rank *me)
 }
 
 // Through the gate and back, if the rank has one; as often as one likes. me may be NULL.
-static inline mlt_gate *mlt_thread_lock(const mlt_rank *me)
+static inline mlt_gate *mlt_thread_gate_in(const mlt_rank *me)
 {
-    mlt_gate *gate = me && me->worker && me->worker->sched ? me->worker->sched->gate : NULL;
-    if (gate)
-        mlt_gate_enter(gate);
-    return gate;
+    return me && me->worker && me->worker->sched ? mlt_gate_in(me->worker->sched) : NULL;
 }
 
-static inline void mlt_thread_unlock(mlt_gate *gate)
+static inline void mlt_thread_gate_out(mlt_gate *gate)
 {
-    if (gate)
-        mlt_gate_leave(gate);
+    mlt_gate_out(gate);
 }
 
 typedef enum mlt_outside_mode {
@@ -129,7 +125,7 @@ void mlt_thread_move_in(mlt_rank *me, const mlt_outside *outside) MLT_COLD;
 static inline mlt_outside mlt_thread_step_out(const mlt_rank *me)
 {
     mlt_gate *gate = me ? me->worker->sched->gate : NULL;
-    bool inside = gate && mlt_thread_self && mlt_thread_self->depth > 0;
+    bool inside = gate && mlt_thread_self && mlt_thread_self->inside;
     mlt_outside outside = {
         .gate = inside ? gate : NULL, .fn = me ? me->fn : 0, .ungated = me && !gate};
     if (inside)

@@ -11,6 +11,7 @@
 #include "mpi/comm/agreement.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
+#include "mpi/trace_run.h"
 
 static _Atomic uint32_t tracing; // workers of the process
 
@@ -23,7 +24,7 @@ void mlt_mpi_trace_joined(void)
     if (path && *path && mlt_trace_begin(path, why, sizeof why) != MLT_OK)
         mlt_fatal("%s", why);
     if (mlt_trace_runs())
-        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+        mlt_mpi_take_detour(MLT_DETOUR_USUAL);
 }
 
 // ---- facts
@@ -179,6 +180,15 @@ void mlt_mpi_trace_call_ends(mlt_rank *me, uint16_t fn, const mlt_trace_call *ca
     mlt_trace_note_like(w->tracer, &like, now, now - call->begin);
 }
 
+static void note_started(mlt_worker *worker, const mlt_rank *rank, const mlt_event *event)
+{
+    const mlt_mpi_worker *w = worker->mpi;
+    uint32_t schedule = mlt_mpi_trace_schedule(worker, event->run);
+    if (schedule)
+        note_since(w->tracer, rank, 0, schedule, -1, (int32_t)event->number, event->context,
+                   event->how, MLT_TRACE_STARTED);
+}
+
 static const uint8_t kinds[MLT_EVENTS] = {
     [MLT_EVENT_SENT] = MLT_TRACE_SENT,
     [MLT_EVENT_POSTED] = MLT_TRACE_POSTED,
@@ -188,7 +198,7 @@ static const uint8_t kinds[MLT_EVENTS] = {
     [MLT_EVENT_PLANNED] = MLT_TRACE_PLANNED,
     [MLT_EVENT_ONE_SIDED] = MLT_TRACE_ONE_SIDED,
     [MLT_EVENT_PARTITIONED_SEND] = MLT_TRACE_PART_SEND,
-    [MLT_EVENT_PART_RECEIVE] = MLT_TRACE_PART_RECEIVE,
+    [MLT_EVENT_PARTITIONED_RECEIVE] = MLT_TRACE_PART_RECEIVE,
 };
 
 // What a call does first becomes part of it, if it is what the call was asked to do.
@@ -309,7 +319,7 @@ static void note_goes_on(mlt_tracer *tracer, mlt_rank *rank, const mlt_event *ev
 }
 
 // What is no message. False: it is one.
-static bool note_other(const mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
+static bool note_other(mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
 {
     const mlt_mpi_worker *w = worker->mpi;
     mlt_tracer *tracer = w->tracer;
@@ -341,6 +351,9 @@ static bool note_other(const mlt_worker *worker, mlt_rank *rank, const mlt_event
         return true;
     case MLT_EVENT_DEPTH:
         note_since(tracer, rank, 0, event->held, -1, (int32_t)event->thing, 0, 0, MLT_TRACE_DEPTH);
+        return true;
+    case MLT_EVENT_STARTED:
+        note_started(worker, rank, event);
         return true;
     case MLT_EVENT_POISONED:
         note_since(tracer, rank, 0, 0, (int32_t)event->csp_process, (int32_t)event->thing, 0, 0,

@@ -14,6 +14,7 @@
 #include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
+#include "mpi_bodies.h"
 #include "os/os.h"
 
 MLT_EXPORT int MPIX_Yield(void)
@@ -21,9 +22,9 @@ MLT_EXPORT int MPIX_Yield(void)
     mlt_rank *me = mlt_rank_self();
     mlt_thread_come_back(me);
     if (me) {
-        mlt_gate *gate = mlt_thread_lock(me);
+        mlt_gate *gate = mlt_thread_gate_in(me);
         mlt_p2p_poll(me);
-        mlt_thread_unlock(gate);
+        mlt_thread_gate_out(gate);
     }
     return MPI_SUCCESS;
 }
@@ -69,7 +70,10 @@ MLT_EXPORT void MPIX_Usleep(unsigned long long utime)
     const mlt_rank *me = mlt_rank_self();
     if (me && me->worker->count > 1) {
         const mlt_wait wait = {.call = "MPIX_Usleep", .kind = MLT_WAIT_TIME};
-        (void)MPIX_Yield(); // others shall run though this one sleeps again and again for no time
+        // Others shall run though this one sleeps again and again for no time. One that does sleep is
+        // not put behind them: a rank of high priority would start late what it waits for.
+        if (utime < 10)
+            (void)MPIX_Yield();
         uint64_t now = mlt_os_now_ns(), most = ((uint64_t)MLT_NEVER - now) / 1000;
         mlt_await_time(me->worker->sched, &wait,
                        (int64_t)(now + 1000 * (utime < most ? utime : most)));
@@ -78,6 +82,33 @@ MLT_EXPORT void MPIX_Usleep(unsigned long long utime)
     struct timespec left = {(time_t)(utime / 1000000), (long)(utime % 1000000) * 1000};
     while (nanosleep(&left, &left) != 0)
         ; // a signal came
+}
+
+_Static_assert(MPIX_PRIORITY_MOST == MLT_FIBER_PRIORITY_MOST, "as the scheduler's");
+
+// That of a process of csp is its own; all threads of a rank have the rank's.
+static mlt_fiber *whose_priority(mlt_rank *me)
+{
+    mlt_sched *sched = me->worker->sched;
+    if (sched->current->pool)
+        return sched->current;
+    return me->worker->count > 1 ? &sched->fibers[me->world - me->worker->first_rank]
+                                 : &sched->home;
+}
+
+int mlt_mpi_Set_priority(mlt_rank *me, int priority)
+{
+    if (priority < -MPIX_PRIORITY_MOST || priority > MPIX_PRIORITY_MOST)
+        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG, "priority is %d; it is from %d to %d",
+                             priority, -MPIX_PRIORITY_MOST, MPIX_PRIORITY_MOST);
+    whose_priority(me)->priority = (int8_t)priority;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Get_priority(mlt_rank *me, int *priority)
+{
+    *priority = whose_priority(me)->priority;
+    return MPI_SUCCESS;
 }
 
 // How many ranks of the process have come to FGmpiexec, and how many are through.

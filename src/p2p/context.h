@@ -15,6 +15,7 @@
 //     0xf0000000 .. 0xffffffff       groups of processes: the first for all workers (csp/group.h)
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MLT_CONTEXT_COMMS          UINT32_C(24)
@@ -45,3 +46,13 @@ _Static_assert(MLT_CONTEXT_COMMS < MLT_CONTEXT_COMMS_LAST &&
                    MLT_CONTEXT_FLOW_LAST < MLT_CONTEXT_CSP &&
                    MLT_CONTEXT_CSP < MLT_CONTEXT_CSP_LAST,
                "ranges do not overlap");
+
+// Of the eight contexts of a communicator, the first has the program's messages, and the last four
+// those of collectives (mpi/comm/comm.h). In the others the library makes communicators, where each
+// rank sends or receives one message after the other.
+static inline bool mlt_p2p_is_agreement(uint32_t context)
+{
+    enum { EIGHT = 8, GROUPS = 16, COLLECTIVES = 4 };
+    uint32_t part = context % EIGHT;
+    return context < MLT_CONTEXT_REDUCE_TO && (part == 0 ? context == GROUPS : part < COLLECTIVES);
+}

@@ -372,7 +372,7 @@ void mlt_worker_report(mlt_worker *w)
         const mlt_rank *rank = &w->ranks[i];
         if (rank->ended || !rank->fiber || rank->fiber->state == MLT_FIBER_ENDED)
             next_wait(b, rank)->ended = 1;
-        else if (w->sched->gate)
+        else if (w->sched->gate && w->sched->solo)
             running += !add_threads(b, rank, w->sched->gate);
         else if (w->sched->delegates)
             running += !add_delegates(b, rank, w->sched->delegates);

@@ -27,6 +27,8 @@ typedef enum mlt_msg_kind {
     MLT_MSG_EAGER,  // the data lies in the message
     MLT_MSG_REMOTE, // the sender, on another worker, waits with its buffer until we fetch the data
     MLT_MSG_LOCAL,  // the sender is a rank of this worker; its request is still open
+    MLT_MSG_KEPT,   // it was one of the two; the data were copied, and the sender has gone on
+    MLT_MSG_COMING, // it will be one: the data are on their way
 } mlt_msg_kind;
 
 struct mlt_msg {
@@ -41,7 +43,7 @@ struct mlt_msg {
     uint64_t bytes;
     struct mlt_peer *peer; // NULL: from this worker
     uint64_t sender;       // the sender's request, in its own process
-    uint64_t address;      // its buffer
+    uint64_t address;      // its buffer; KEPT: the copy, of malloc
     unsigned char data[];
 };
 

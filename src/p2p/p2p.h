@@ -317,3 +317,7 @@ void mlt_p2p_poll(mlt_rank *rank);
 
 // Takes what has arrived, when the ranks of the worker have ended. Does not suspend.
 void mlt_p2p_last_look(mlt_worker *worker);
+
+// From now on signal handlers may nudge the worker (sched->nudged): then its idle function calls this,
+// perhaps on another thread than the worker's, before anything else.
+void mlt_p2p_take_nudges(mlt_worker *worker, void (*nudge)(void *worker));

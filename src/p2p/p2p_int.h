@@ -17,6 +17,11 @@
 //   host, long   EAGER(data), in a long frame: as host, without RTS and CTS; complete when the
 //                system has it
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
+// device       RTS|DEVICE(sender, spot) .......... matched, both sides in memory of a device, and then one of
+//                                                  them copies for both (device.c):
+//   receiver     copies; FIN(sender)
+//   sender       PUT(sender, receiver, spot); DONE(receiver), or DATA ... if it cannot
+//                SHOW(id) to whoever has a spot that is not open here; a packet with its key
 // hold         HOLD ............................. slot.bytes of the receiver's messages wait for a
 //                                                  receive there; only between hosts
 // note         NOTE(what, value) ................. for the layer above
@@ -34,6 +39,7 @@
 
 #include "base/list.h"
 #include "base/pool.h"
+#include "gpu/share.h"
 #include "p2p/match.h"
 #include "p2p/now.h"
 #include "p2p/p2p.h"
@@ -55,11 +61,15 @@ typedef enum slot_kind {
     SLOT_PIECE, // as DATA, but the data lie in the ring: other receivers have all chunks
     SLOT_PACKET,
     SLOT_HOLD,
+    SLOT_PUT,
+    SLOT_DONE,
+    SLOT_SHOW,
 } slot_kind;
 
 enum {
     SLOT_SYNC = 1,       // EAGER: payload names the sender; RTS: always answered anyway
     SLOT_CONTIGUOUS = 2, // RTS: address .. address + bytes is the message
+    SLOT_DEVICE = 4,     // RTS: the payload is a slot_spot
 };
 
 // Payload of RTS, CTS, FIN, CANCEL, CANCELLED, HELP, TAKEN, NOTE, and of EAGER with SLOT_SYNC.
@@ -75,10 +85,17 @@ typedef struct slot_share { // payload of SHARE; slot.bytes is the length
     uint32_t number;
 } slot_share;
 
+typedef struct slot_spot {     // payload of RTS|DEVICE and PUT; slot.bytes of PUT is the length
+    uint64_t sender, receiver; // receiver: PUT only
+    mlt_gpu_spot spot;         // of the sender's data; PUT: of the receiver's buffer
+} slot_spot;
+
 typedef struct slot_chunk { // payload of DATA and PIECE; slot.bytes is the length
     uint64_t receiver, offset;
     uint32_t chunk, unused; // chunk: DATA only
 } slot_chunk;
+
+enum { PACKET_KEY = 0xffff }; // of p2p's own: an mlt_gpu_key
 
 typedef enum req_stage {
     STAGE_NONE = MLT_STAGE_NONE,
@@ -107,6 +124,7 @@ typedef struct mlt_p2p_state {
     mlt_list_node later; // mlt_work
     mlt_list_node again; // mlt_work of the next step, while this one's runs
     mlt_pool outs;
+    struct mlt_p2p_device *device; // device.c; NULL until the first copy
     uint64_t long_most; // largest eager message to another host, if its data need no copy
     uint64_t spin_ns;
     bool crowded;    // more workers than cores
@@ -151,6 +169,12 @@ static inline mlt_envelope req_envelope(const mlt_req *req)
                           .type = req->type->code};
 }
 
+// Whether the data are copied by a device.
+static inline bool is_by_device(const mlt_type *to, const mlt_type *from)
+{
+    return MLT_UNLIKELY(!(to->contiguous && from->contiguous)) && (to->device || from->device);
+}
+
 // What a wait for this request is called in reports.
 static inline mlt_wait_kind wait_kind(const mlt_req *req)
 {
@@ -176,7 +200,8 @@ void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sen
 void mlt_p2p_control_with(mlt_worker *w, mlt_peer *peer, slot_kind kind, const void *payload,
                           size_t size, int32_t dst, uint64_t bytes);
 void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer,
-                      const mlt_slot *slot); // CTS, FIN, CANCELLED, HELP, SHARE
+                      const mlt_slot *slot); // CTS, FIN, CANCELLED, HELP, SHARE, PUT
+void mlt_p2p_send_in_chunks(mlt_worker *w, mlt_req *send, uint64_t receiver, uint64_t bytes);
 // CTS, FIN, CANCELLED of another host; false: they answer nothing.
 bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot) MLT_MUST_CHECK;
 bool mlt_p2p_flush(mlt_worker *w);  // queued messages; true if any left
@@ -241,7 +266,11 @@ void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_t
                        const mlt_envelope *e);
 void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type,
                         const mlt_envelope *e);
+void mlt_p2p_take_from_device(mlt_req *recv, mlt_req *send, const mlt_envelope *e);
 void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg);
+// A held message whose sender waits with its data: they are in `data` from now on, which is the
+// message's, and the sender may go on.
+void mlt_p2p_keep(mlt_worker *w, mlt_msg *msg, void *data);
 
 // progress.c
 bool mlt_p2p_progress(mlt_worker *w);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/upcalls.h"
 #include "boot/doorbell.h"
+#include "fiber/deep.h"
 #include "fiber/delegate.h"
 #include "fiber/gate.h"
 #include "fiber/io.h"
@@ -218,10 +219,13 @@ bool mlt_worker_step(mlt_worker *w)
     return mlt_p2p_progress(w);
 }
 
-// Timers and descriptors that somebody waits for. Programs that have none pay for this one look.
+// Timers and descriptors that somebody waits for. Programs that have none pay for this one look. A driver
+// that is blocked watches them itself; if another thread read its doorbell, it would sleep on.
 static inline bool glance_at_io(mlt_worker *w)
 {
-    return MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_glance(w->sched);
+    if (MLT_LIKELY(!w->sched->io) || (w->sched->gate && mlt_gate_driver_blocks(w->sched->gate)))
+        return false;
+    return mlt_io_glance(w->sched);
 }
 
 static inline bool make_progress(mlt_worker *w)
@@ -235,7 +239,7 @@ void mlt_p2p_breathe(void *worker)
     (void)make_progress(worker);
 }
 
-// Relaxed: set by a signal handler of this thread.
+// Relaxed: set by a signal handler of the worker's thread, which wakes whoever sleeps in its place.
 static inline bool is_nudged(const mlt_worker *w)
 {
     return atomic_load_explicit(&w->sched->nudged, memory_order_relaxed);
@@ -442,7 +446,7 @@ static void wait_for_threads(mlt_worker *w)
 // Alone in the world: nobody but time and descriptors can change anything.
 static MLT_COLD void wait_for_io(mlt_worker *w)
 {
-    int64_t most = w->sched->nudges ? LOOK_NS : MLT_OS_FOREVER; // nobody wakes this thread
+    int64_t most = w->sched->nudge ? LOOK_NS : MLT_OS_FOREVER; // nobody wakes this thread
     if (is_nudged(w))
         return;
     if (w->sched->gate) { // nothing tells of descriptors and of threads at once
@@ -595,6 +599,24 @@ void mlt_p2p_idle(void *worker)
         sleep_told(w);
     if (start)
         w->counts.wait_ns += mlt_os_now_ns() - start;
+}
+
+// The idle function of a worker that may be nudged.
+static void idle_nudged(void *worker)
+{
+    mlt_worker *w = worker;
+    if (atomic_exchange_explicit(&w->sched->nudged, false, memory_order_relaxed)) {
+        w->sched->nudge(w);
+        if (w->sched->runnable)
+            return;
+    }
+    mlt_p2p_idle(w);
+}
+
+void mlt_p2p_take_nudges(mlt_worker *w, void (*nudge)(void *worker))
+{
+    w->sched->nudge = nudge;
+    mlt_deep_set_idle(w->sched, idle_nudged);
 }
 
 void mlt_p2p_last_look(mlt_worker *w)

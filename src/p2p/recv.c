@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/upcalls.h"
+#include "p2p/device.h"
 #include "p2p/kind.h"
 #include "p2p/now.h"
 #include "p2p/p2p_int.h"
@@ -96,6 +97,19 @@ static void move(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t 
     mlt_type_move(recv->type, recv->buf, type, buf, 0, bytes);
 }
 
+// As below, of a send whose data a device copies, and which is complete afterwards.
+void mlt_p2p_take_from_device(mlt_req *recv, mlt_req *send, const mlt_envelope *e)
+{
+    mlt_worker *w = recv->rank->worker;
+    recv_accept(w, recv, *e);
+    if (recv->got) {
+        mlt_p2p_device_move(w, recv, send->buf, send->type, send, NULL, 0);
+        return;
+    }
+    mlt_req_complete(send);
+    mlt_req_complete(recv);
+}
+
 void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, const mlt_envelope *e)
 {
     recv_accept(recv->rank->worker, recv, *e);
@@ -119,6 +133,18 @@ static void tell_backlog(mlt_worker *w, mlt_peer *peer)
     }
 }
 
+// Memory that held messages take.
+static void count_held(mlt_worker *w, mlt_peer *peer, uint64_t more, uint64_t less)
+{
+    w->held += more - less;
+    if (w->held > w->counts.unexpected_peak)
+        w->counts.unexpected_peak = w->held;
+    if (peer) {
+        peer->held += more - less;
+        tell_backlog(w, peer);
+    }
+}
+
 static mlt_msg *new_msg(mlt_worker *w, mlt_peer *peer, uint64_t data_bytes)
 {
     mlt_msg *msg;
@@ -128,24 +154,25 @@ static mlt_msg *new_msg(mlt_worker *w, mlt_peer *peer, uint64_t data_bytes)
     else if (!(msg = malloc(size)))
         mlt_no_room("%llu bytes of a message that has no receive yet", (unsigned long long)size);
     *msg = (mlt_msg){.magic = MLT_MSG_MAGIC, .cost = size, .peer = peer};
-    w->held += size;
-    if (w->held > w->counts.unexpected_peak)
-        w->counts.unexpected_peak = w->held;
-    if (peer) {
-        peer->held += size;
-        tell_backlog(w, peer);
-    }
+    count_held(w, peer, size, 0);
     return msg;
+}
+
+void mlt_p2p_keep(mlt_worker *w, mlt_msg *msg, void *data)
+{
+    msg->kind = MLT_MSG_KEPT;
+    msg->address = (uintptr_t)data;
+    msg->sender = 0; // no longer to be cancelled
+    count_held(w, msg->peer, msg->bytes, 0);
 }
 
 void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg)
 {
-    w->held -= msg->cost;
-    if (msg->peer) {
-        msg->peer->held -= msg->cost;
-        tell_backlog(w, msg->peer);
-    }
+    bool kept = MLT_UNLIKELY(msg->kind == MLT_MSG_KEPT);
+    count_held(w, msg->peer, 0, msg->cost + (kept ? msg->bytes : 0));
     msg->magic = 0;
+    if (kept)
+        free((void *)(uintptr_t)msg->address);
     if (msg->cost <= sizeof *msg + MLT_MSG_SMALL)
         mlt_pool_give(&w->messages, msg);
     else
@@ -186,6 +213,8 @@ void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send)
     send->stage = STAGE_LOCAL;
     send->remote = (uintptr_t)msg;
     hold(w, to, msg);
+    if (MLT_UNLIKELY(send->type->device))
+        mlt_p2p_device_held(w, to);
 }
 
 // ---- a receive meets a message of another worker
@@ -208,12 +237,18 @@ static void ask_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sende
 }
 
 // The sender waits with its buffer: fetch the data in the best way for the distance.
+// spot: with SLOT_DEVICE.
 static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address,
-                  uint8_t flags, bool late)
+                  uint8_t flags, bool late, const mlt_gpu_spot *spot)
 {
     bool plain = (flags & SLOT_CONTIGUOUS) && recv->type->contiguous;
     if (recv->got > 0 && peer->distance == MLT_SAME_PROCESS) {
         mlt_req *send = (mlt_req *)(uintptr_t)sender;
+        if (is_by_device(recv->type, send->type)) {
+            tell_large(w, recv, MLT_LARGE_BY_ONE);
+            mlt_p2p_device_move(w, recv, send->buf, send->type, NULL, peer, sender);
+            return;
+        }
         if (recv->got >= (plain ? SHARED_LEAST : SHARED_LEAST_GAPS)) {
             atomic_store_explicit(&send->claimed, 0,
                                   memory_order_relaxed); // the ring's release publishes both
@@ -231,6 +266,10 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
     } else if (recv->got > 0 && mlt_peer_is_far(peer)) {
         tell_large(w, recv, MLT_LARGE_BY_CONNECTION);
         ask_far(w, recv, peer, sender);
+        return;
+    } else if (recv->got > 0 && MLT_UNLIKELY(flags & SLOT_DEVICE)) {
+        tell_large(w, recv, MLT_LARGE_BY_ONE);
+        mlt_p2p_device_fetch(w, recv, peer, sender, spot);
         return;
     } else if (recv->got > 0) {
         mlt_status status = plain ? mlt_p2p_fetch_directly(w, recv, peer, sender, address, late)
@@ -260,14 +299,26 @@ static void deliver(mlt_req *recv, mlt_msg *msg)
         break;
     case MLT_MSG_LOCAL: {
         mlt_req *send = (mlt_req *)(uintptr_t)msg->sender;
+        if (is_by_device(recv->type, send->type) && recv->got) {
+            mlt_p2p_device_move(w, recv, send->buf, send->type, send, NULL, 0);
+            break;
+        }
         move(recv, send->buf, send->type, recv->got);
         mlt_req_complete(send);
         mlt_req_complete(recv);
         break;
     }
-    case MLT_MSG_REMOTE:
-        fetch(w, recv, msg->peer, msg->sender, msg->address, msg->flags, true);
+    case MLT_MSG_KEPT:
+        unpack(recv, 0, (const void *)(uintptr_t)msg->address, recv->got);
+        mlt_req_complete(recv);
         break;
+    case MLT_MSG_REMOTE:
+        fetch(w, recv, msg->peer, msg->sender, msg->address, msg->flags, true,
+              (const mlt_gpu_spot *)(const void *)msg->data);
+        break;
+    case MLT_MSG_COMING:
+        mlt_p2p_device_take_coming(recv, msg);
+        return; // which drops it when it has come
     }
     mlt_p2p_drop(w, msg);
     if (w->wire)
@@ -413,11 +464,14 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
 {
     mlt_rank *to = &w->ranks[slot->dst - w->first_rank];
     slot_names names;
+    slot_spot spot;
     memcpy(&names, slot->payload, sizeof names);
+    if (MLT_UNLIKELY(slot->flags & SLOT_DEVICE))
+        memcpy(&spot, slot->payload, sizeof spot);
     mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
     if (recv) {
         recv_accept(w, recv, slot_envelope(slot));
-        fetch(w, recv, peer, names.sender, names.other, slot->flags, false);
+        fetch(w, recv, peer, names.sender, names.other, slot->flags, false, &spot.spot);
         return;
     }
     mlt_msg *msg = new_msg(w, peer, 0);
@@ -425,7 +479,13 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     msg->flags = slot->flags;
     msg->sender = names.sender;
     msg->address = names.other;
+    if (MLT_UNLIKELY(slot->flags & SLOT_DEVICE))
+        memcpy(msg->data, &spot.spot, sizeof spot.spot);
     hold(w, to, msg);
+    if (MLT_UNLIKELY(!(slot->flags & SLOT_CONTIGUOUS)) && peer->distance <= MLT_SAME_HOST &&
+        (slot->flags & SLOT_DEVICE || (peer->distance == MLT_SAME_PROCESS &&
+                                       ((const mlt_req *)(uintptr_t)names.sender)->type->device)))
+        mlt_p2p_device_held(w, to);
 }
 
 static void chunk_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
@@ -471,6 +531,10 @@ static void packet_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
                          .word = slot->tag,
                          .src = slot->src,
                          .dst = slot->dst};
+    if (MLT_UNLIKELY(packet.kind == PACKET_KEY)) {
+        mlt_p2p_device_key_came(w, peer, data);
+        return;
+    }
     mlt_p2p_packet_came(w, peer->worker, &packet, data, slot->bytes);
 }
 
@@ -527,7 +591,14 @@ void mlt_p2p_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     case SLOT_CANCELLED:
     case SLOT_HELP:
     case SLOT_SHARE:
+    case SLOT_PUT:
         mlt_p2p_answered(w, peer, slot);
+        break;
+    case SLOT_DONE:
+        mlt_p2p_device_done(slot);
+        break;
+    case SLOT_SHOW:
+        mlt_p2p_device_show(w, peer, slot);
         break;
     default:
         mlt_fatal(
@@ -643,6 +714,9 @@ static bool has_its_lengths(const mlt_wire_frame *frame)
     case SLOT_HELP:
     case SLOT_TAKEN:
     case SLOT_SHARE:
+    case SLOT_PUT:
+    case SLOT_DONE:
+    case SLOT_SHOW:
         break; // inside a host only
     }
     return false;

@@ -10,6 +10,7 @@
 #include "base/upcalls.h"
 #include "os/jitter.h"
 #include "os/os.h"
+#include "p2p/device.h"
 #include "p2p/p2p_int.h"
 
 enum {
@@ -273,7 +274,11 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
     if (mlt_peer_is_far(peer) && is_long(w, peer, req))
         return push_long(w, peer, req);
-    bool eager = req->total <= w->eager[peer->distance] && !must_ask(w, peer);
+    slot_spot spot;
+    bool shown = MLT_UNLIKELY(req->type->device) && mlt_p2p_device_shows(peer, req, &spot.spot);
+    bool by_device =
+        MLT_UNLIKELY(req->type->device) && (shown || peer->distance == MLT_SAME_PROCESS);
+    bool eager = req->total <= w->eager[peer->distance] && !must_ask(w, peer) && !by_device;
     bool sync = req->mode == MLT_MODE_SYNC;
     unsigned char *data = NULL;
     bool beside = eager && (req->total > MLT_SLOT_PAYLOAD || (sync && req->total > 0));
@@ -287,7 +292,12 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
                   req_envelope(req));
     if (eager)
         pack(req, 0, beside ? data : slot->payload, req->total);
-    if (!eager || sync) {
+    if (MLT_UNLIKELY(shown)) {
+        slot->flags |= SLOT_DEVICE;
+        spot.sender = name_send(w, peer, req);
+        spot.receiver = 0;
+        memcpy(slot->payload, &spot, sizeof spot);
+    } else if (!eager || sync) {
         slot_names names = {.sender = name_send(w, peer, req), .other = (uintptr_t)req->buf};
         memcpy(slot->payload, &names, sizeof names);
     }
@@ -348,14 +358,18 @@ static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)
     mlt_req *recv = mlt_match_take_posted(to, req->context, req->self, req->tag);
     const mlt_envelope e = req_envelope(req);
     bool eager = recv || !(req->mode == MLT_MODE_SYNC || req->total > w->eager[MLT_SAME_WORKER] ||
-                           w->held > w->held_limit);
+                           w->held > w->held_limit || req->type->device);
     tell_if_watched(w, req, MLT_SAME_WORKER, eager);
-    if (recv)
+    if (recv && is_by_device(recv->type, req->type)) {
+        mlt_p2p_take_from_device(recv, req, &e);
+        eager = false;
+    } else if (recv) {
         mlt_p2p_take_local(recv, req->buf, req->type, &e);
-    else if (!eager)
+    } else if (!eager) {
         mlt_p2p_hold_local(w, to, req);
-    else
+    } else {
         mlt_p2p_hold_copy(w, to, req->buf, req->type, &e);
+    }
     mlt_worker_count_message(w, MLT_SAME_WORKER, req->total, eager);
     if (eager)
         mlt_req_complete(req);
@@ -706,6 +720,11 @@ static void begin_stream(mlt_worker *w, mlt_req *req, uint64_t receiver, uint64_
     mlt_p2p_pump(w);
 }
 
+void mlt_p2p_send_in_chunks(mlt_worker *w, mlt_req *send, uint64_t receiver, uint64_t bytes)
+{
+    begin_stream(w, send, receiver, bytes);
+}
+
 static void end_answered(mlt_req *req, bool cancelled)
 {
     req->cancelled = cancelled;
@@ -726,6 +745,10 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     if (slot->kind == SLOT_CTS) {
         begin_stream(w, req, names.other, slot->bytes);
         return;
+    }
+    if (slot->kind == SLOT_PUT) {
+        mlt_p2p_device_put(w, peer, req, slot);
+        return; // DONE comes to the receiver
     }
     if (slot->kind == SLOT_HELP) {
         // FIN comes either way: the receiver may still be about to claim a piece of this request.

@@ -8,7 +8,8 @@ mlt_p2p_conf mlt_conf;
 
 static const mlt_setting fiber_settings[] = {
     {"sched", MLT_SETTING_TEXT, "direct", NULL,
-     "scheduling policy: direct, rr, random:SEED or priority", &mlt_conf.sched, MLT_SCOPE_PROCESS},
+     "scheduling policy: direct, rr, poll, random:SEED, priority or plugin:FILE", &mlt_conf.sched,
+     MLT_SCOPE_PROCESS},
     {"stack_size", MLT_SETTING_SIZE, "0", NULL,
      "bytes of stack a rank; 0: 8M, less when a process holds thousands", &mlt_conf.stack_size,
      MLT_SCOPE_PROCESS},

@@ -12,6 +12,7 @@
 #include "os/apart.h"
 #include "os/fd.h"
 #include "os/os.h"
+#include "p2p/device.h"
 #include "p2p/live.h"
 #include "p2p/p2p_int.h"
 #include "p2p/settings.h"
@@ -152,6 +153,46 @@ static void init_ranks(mlt_worker *w)
     }
 }
 
+// That rank's fiber, if it is of this worker.
+static mlt_fiber *fiber_at(const mlt_worker *w, int32_t world)
+{
+    uint32_t at = (uint32_t)(world - w->first_rank);
+    return world >= w->first_rank && at < w->sched->count ? &w->sched->fibers[at] : NULL;
+}
+
+static mlt_fiber *awaited_by(const mlt_rank *rank, const mlt_req *req)
+{
+    if (req->kind == MLT_REQ_SEND)
+        return fiber_at(rank->worker, req->peer);
+    if (req->kind != MLT_REQ_RECV || req->peer < 0)
+        return NULL;
+    return fiber_at(rank->worker, mlt_worker_world_rank(rank, req->context, req->peer));
+}
+
+// Of a list, the first that is open: one is enough to say who must run. Who waits for one of several,
+// or with all others, waits for nobody in particular.
+static mlt_fiber *awaits(void *worker, const mlt_fiber *fiber, const mlt_wait *wait)
+{
+    const mlt_worker *w = worker;
+    const mlt_rank *rank = &w->ranks[fiber->id];
+    mlt_req *const *list = wait->list;
+    switch (wait->kind) {
+    case MLT_WAIT_RECV:
+    case MLT_WAIT_PROBE:
+        return wait->peer < 0 ? NULL
+                              : fiber_at(w, mlt_worker_world_rank(rank, wait->context, wait->peer));
+    case MLT_WAIT_SEND:
+        return fiber_at(w, wait->peer);
+    case MLT_WAIT_ALL:
+        for (uint32_t i = 0; i < wait->n; i++)
+            if (list[i] && !list[i]->done)
+                return awaited_by(rank, list[i]);
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
 static uint32_t uniform_ranks(mlt_job *job)
 {
     uint32_t n = mlt_job_location_at(job, 0)->ranks;
@@ -201,6 +242,8 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
         .stack_size = (size_t)mlt_conf.stack_size,
         .process_fibers = process_fibers,
         .measures = boot->job->profile,
+        .first = (uint32_t)w->first_rank,
+        .awaits = awaits,
         .idle = mlt_p2p_idle,
         .breathe = mlt_p2p_breathe, // alone in the job too: there may be work for later
         .idle_arg = w,
@@ -302,10 +345,10 @@ static void wake_own(void *worker)
 
 bool mlt_worker_open_gate(mlt_worker *w)
 {
-    mlt_assert(w->count == 1);
+    bool solo = w->count == 1;
     mlt_gate_conf conf = {
-        .running = &w->ranks[0].fiber,
-        .call = &w->ranks[0].fn,
+        .running = solo ? &w->ranks[0].fiber : NULL,
+        .call = solo ? &w->ranks[0].fn : NULL,
         .needs = has_backlog,
         .kick = wake_own,
         .arg = w,
@@ -374,6 +417,7 @@ void mlt_worker_free(mlt_worker *w)
         mlt_sched_free(w->sched);
     mlt_wire_free(w->wire);
     if (w->p2p) {
+        mlt_p2p_device_free(w);
         mlt_pool_fini(&w->p2p->outs);
         mlt_pool_fini(&w->messages);
         mlt_os_apart_free(w->p2p);

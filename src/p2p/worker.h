@@ -58,6 +58,7 @@ struct mlt_worker {
     void *mpi;          // the MPI layer's state of this worker
     void *windows;      // the win layer's: its parts of windows; NULL: none so far
     void *calls;        // the coll layer's: pools of its teams' calls; NULL: none now
+    void *rulebook;     // the coll layer's (choose.h): the job's; NULL: none
     void *reach;        // the csp layer's: names of the job, packets that came before its state
 };
 
@@ -72,7 +73,8 @@ void mlt_worker_run(mlt_worker *worker, void (*entry)(void *rank));
 
 void mlt_worker_free(mlt_worker *worker);
 
-// From now on several threads may use the worker, which holds one rank, each inside its gate.
+// From now on several threads may use the worker, each inside its gate: those of its one rank, or the
+// library's own.
 // Called by the thread that uses it now. False if memory is exhausted.
 bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
 

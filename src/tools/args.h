@@ -65,7 +65,7 @@ typedef struct mlt_arg_group {
 
 #define MLT_ARG_LIST(args) (args), sizeof(args) / sizeof *(args)
 
-enum { MLT_ARG_GROUPS = 6 };
+enum { MLT_ARG_GROUPS = 7 }; // the last one stays empty
 
 typedef struct mlt_command mlt_command;
 struct mlt_command {

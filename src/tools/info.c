@@ -23,6 +23,7 @@
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 #include "tools/coll/info.h"
+#include "tools/gpus.h"
 #include "tools/net.h"
 #include "tools/products.h"
 
@@ -192,6 +193,7 @@ static void say_all(const mlt_settings_table *tables, size_t count, bool functio
            MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
     for (int i = 0; facts[i].name; i++)
         printf("  %-14s %s\n", facts[i].name, facts[i].text);
+    mlt_gpus_say();
     say_settings(tables, count);
     say_coverage();
     if (functions)
@@ -239,7 +241,9 @@ static void json_all(const mlt_settings_table *tables, size_t count)
         printf("%s\n    ", i ? "," : "");
         json_field(facts[i].name, facts[i].text, "");
     }
-    printf("\n  },\n");
+    printf("\n  },\n  \"gpus\": ");
+    mlt_gpus_json();
+    printf(",\n");
     json_settings(tables, count);
     printf("  \"chapters\": [");
     for (int c = 0; c < MLT_CHAPTER_COUNT; c++) {
@@ -256,7 +260,7 @@ static void json_all(const mlt_settings_table *tables, size_t count)
     printf("\n  ]\n}\n");
 }
 
-static bool info_functions, info_json, info_coll, info_net, info_fabrics;
+static bool info_functions, info_json, info_coll, info_net, info_fabrics, info_gpus;
 static const char *info_iface, *info_ports;
 
 static mlt_arg info_args[] = {
@@ -269,6 +273,8 @@ static mlt_arg info_args[] = {
      .help = "with --net: as mpirun's --port-range"},
     {"fabrics", 0, MLT_ARG_FLAG, &info_fabrics, NULL,
      .help = "say instead which networks libfabric has here, and which one MILLET_FABRIC takes"},
+    {"gpus", 0, MLT_ARG_FLAG, &info_gpus, NULL,
+     .help = "say instead which GPUs there are, and try whether processes can share their memory"},
     {"coll", 0, MLT_ARG_FLAG, &info_coll, "[COLLECTIVE]",
      .help = "say instead which algorithm a collective would use, by which rule, and why not "
              "another one; without --ranks list collectives, algorithms and rules"},
@@ -300,6 +306,8 @@ static int info_run(const mlt_arg_texts *words)
         mlt_info_net(info_iface, info_ports);
     else if (info_fabrics)
         mlt_info_fabrics();
+    else if (info_gpus)
+        mlt_info_gpus();
     else if (info_json)
         json_all(tables, count);
     else

@@ -9,15 +9,21 @@
 #include "tools/man.h"
 
 static const mlt_command *const main_millet_commands[] = {
-    &mlt_info_command,   &mlt_goal_commands,
+    &mlt_info_command,
+    &mlt_goal_commands,
 #if MLT_WITH_FLOW
     &mlt_flow_commands,
 #endif
 #if MLT_WITH_CSP
     &mlt_names_commands,
 #endif
-    &mlt_paths_commands, &mlt_top_command,   &mlt_trace_command,
-    &mlt_tune_command,   &mlt_view_command,  NULL,
+    &mlt_papers_command,
+    &mlt_paths_commands,
+    &mlt_top_command,
+    &mlt_trace_command,
+    &mlt_tune_command,
+    &mlt_view_command,
+    NULL,
 };
 
 static const mlt_command millet = {

@@ -158,7 +158,16 @@ const mlt_trace_channel *mlt_facts_channel(const mlt_trace_facts_table *facts, u
     return at < facts->channel_count && c->worker == worker && c->number == number ? c : NULL;
 }
 
-// A worker tells of both in the order of their first use, so most go to the end.
+const mlt_trace_told *mlt_facts_schedule(const mlt_trace_facts_table *facts, uint32_t worker,
+                                         uint32_t number)
+{
+    uint32_t at = place_by_number(facts->schedules, sizeof *facts->schedules, facts->schedule_count,
+                                  worker, number);
+    const mlt_trace_told *s = &facts->schedules[at];
+    return at < facts->schedule_count && s->worker == worker && s->number == number ? s : NULL;
+}
+
+// A worker tells of these in the order of their first use, so most go to the end.
 static void read_process(mlt_trace_facts_table *facts, const line *l)
 {
     uint64_t n[FIELDS];
@@ -181,6 +190,18 @@ static void read_channel(mlt_trace_facts_table *facts, const line *l)
                                   worker, number);
     *MLT_ARRAY_INSERT(facts->channels, facts->channel_count, facts->channel_room, at) =
         (mlt_trace_channel){worker, number, n[3], text_of(facts, l, 4)};
+}
+
+static void read_schedule(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t n[FIELDS];
+    if (!numbers(l, "nn.", n) || mlt_facts_schedule(facts, (uint32_t)n[1], (uint32_t)n[2]))
+        return;
+    uint32_t worker = (uint32_t)n[1], number = (uint32_t)n[2];
+    uint32_t at = place_by_number(facts->schedules, sizeof *facts->schedules, facts->schedule_count,
+                                  worker, number);
+    *MLT_ARRAY_INSERT(facts->schedules, facts->schedule_count, facts->schedule_room, at) =
+        (mlt_trace_told){worker, number, text_of(facts, l, 3)};
 }
 
 static void read_stuck(mlt_trace_facts_table *facts, const line *l)
@@ -226,6 +247,15 @@ static void read_path(mlt_trace_facts_table *facts, const line *l)
     *MLT_ARRAY_ADD(facts->paths, facts->path_count, facts->path_room) = p;
 }
 
+static void read_play(mlt_trace_facts_table *facts, const line *l)
+{
+    bool call = is(l, "call");
+    if (!facts->path_count || l->count != (call ? 3 : 2))
+        return;
+    *MLT_ARRAY_ADD(facts->plays, facts->play_count, facts->play_room) = (mlt_trace_play){
+        facts->path_count - 1, call ? text_of(facts, l, 1) : NULL, text_of(facts, l, call ? 2 : 1)};
+}
+
 static void read_line(mlt_trace_facts_table *facts, const line *l)
 {
     uint64_t n;
@@ -249,10 +279,14 @@ static void read_line(mlt_trace_facts_table *facts, const line *l)
         read_process(facts, l);
     } else if (is(l, "channel")) {
         read_channel(facts, l);
+    } else if (is(l, "schedule")) {
+        read_schedule(facts, l);
     } else if (is(l, "queue")) {
         read_queue(facts, l);
     } else if (is(l, "path") || is(l, "stage")) {
         read_path(facts, l);
+    } else if (is(l, "lane") || is(l, "call")) {
+        read_play(facts, l);
     } else if (is(l, "how")) {
         read_how(facts, l);
     } else if (is(l, "worker")) {
@@ -291,9 +325,11 @@ void mlt_facts_free(mlt_trace_facts_table *facts)
     free(facts->contexts);
     free(facts->stucks);
     free(facts->channels);
+    free(facts->schedules);
     free(facts->processes);
     free(facts->queues);
     free(facts->paths);
+    free(facts->plays);
     memset(facts, 0, sizeof *facts);
 }
 

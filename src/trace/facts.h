@@ -11,6 +11,7 @@
 //     context  number  name  ranks            a communicator
 //     process  worker  number  name           a process of a flow program
 //     channel  worker  number  room  name     a channel, queue or port, and how many values it has room for
+//     schedule worker  number  actions        what a rank does in a collective: trace/schedule.h
 //     hang     why                            mpirun reported where ranks are: deadlock, time limit, asked
 //     stuck    rank  peers  words             ... one that is blocked, and the ranks that it waits for ("2,5");
 //                                             "*": those that are not in the barrier; "-": not known
@@ -18,6 +19,9 @@
 //     queue    from  to  numbers              flow: lines, elements, bytes, deepest, ns that senders waited for
 //                                             room, ns that readers waited for elements; blanks between them
 //     path     name  words                    a path of collectives (mpirun --paths), with its stages:
+//     lane     worker                         ... its workers, if the times of its last calls were kept:
+//     call     number  times                  ... of each lane: came, met, combined, exchanged, spread; ns from
+//                                             the first one's coming on, with blanks between them
 //     stage    name  times  least  mean  most ns
 //     end      exit code                      once, by mpirun
 //
@@ -68,6 +72,11 @@ typedef struct mlt_trace_channel {
     char *name;
 } mlt_trace_channel;
 
+typedef struct mlt_trace_told { // a schedule
+    uint32_t worker, number;
+    char *actions;
+} mlt_trace_told;
+
 typedef struct mlt_trace_stuck {
     uint32_t rank;
     char *peers, *words;
@@ -93,6 +102,13 @@ typedef struct mlt_trace_path {
     uint64_t number[MLT_STAGE_NUMBERS];
 } mlt_trace_path;
 
+// A lane, or a call, of a path.
+typedef struct mlt_trace_play {
+    uint32_t path; // index
+    char *call;    // NULL: a lane
+    char *words;
+} mlt_trace_play;
+
 typedef struct mlt_trace_facts_table {
     char **texts; // all that the others point to
     uint32_t text_count, text_room;
@@ -113,10 +129,13 @@ typedef struct mlt_trace_facts_table {
     uint32_t stuck_count, stuck_room;
     mlt_trace_queue *queues;
     mlt_trace_path *paths;
+    mlt_trace_play *plays;        // as they came
     mlt_trace_process *processes; // by worker and number
     mlt_trace_channel *channels;  // ... too
-    uint32_t process_count, process_room, channel_count, channel_room;
-    uint32_t queue_count, queue_room, path_count, path_room;
+    mlt_trace_told *schedules;    // ... too
+    uint32_t process_count, process_room, channel_count, channel_room, schedule_count,
+        schedule_room;
+    uint32_t queue_count, queue_room, path_count, path_room, play_count, play_room;
 } mlt_trace_facts_table;
 
 void mlt_facts_read(mlt_trace_facts_table *facts, const char *text, size_t bytes);
@@ -127,6 +146,8 @@ const mlt_trace_process *mlt_facts_process(const mlt_trace_facts_table *facts, u
                                            uint32_t number);
 const mlt_trace_channel *mlt_facts_channel(const mlt_trace_facts_table *facts, uint32_t worker,
                                            uint32_t number);
+const mlt_trace_told *mlt_facts_schedule(const mlt_trace_facts_table *facts, uint32_t worker,
+                                         uint32_t number);
 
 // Names; never NULL: "function 17" and the like go to `room`.
 const char *mlt_facts_fn(const mlt_trace_facts_table *facts, uint16_t fn, char room[32]);

@@ -7,6 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/schedule.h"
+
+static void read_schedule(const char *text)
+{
+    mlt_trace_schedule s;
+    if (mlt_trace_schedule_read(&s, text))
+        for (uint32_t i = 0; i < s.actions; i++)
+            for (uint32_t n = 0; n < s.action[i].sources; n++)
+                FUZZ_CHECK(s.source[s.action[i].first_source + n].action < i);
+    mlt_trace_schedule_free(&s);
+}
+
 static void read_trace(const uint8_t *data, size_t size)
 {
     mlt_trace trace;
@@ -19,6 +31,8 @@ static void read_trace(const uint8_t *data, size_t size)
                     FUZZ_CHECK(events[e].kind < MLT_TRACE_KIND_COUNT);
             free(events);
         }
+        for (uint32_t i = 0; i < trace.facts.schedule_count; i++)
+            read_schedule(trace.facts.schedules[i].actions);
         mlt_trace_drop(&trace);
     } else {
         FUZZ_CHECK(why[0]);

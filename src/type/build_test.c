@@ -221,7 +221,7 @@ static void check_numbers(const tree *t)
     }
     CHECK(type->true_lb == low && type->true_extent == high - low);
     CHECK((type->layout == NULL) == plain);
-    CHECK(type->contiguous == (plain && type->extent == (int64_t)t->n));
+    CHECK((type->contiguous != 0) == (plain && type->extent == (int64_t)t->n));
     if (type->layout)
         CHECK(type->layout->size == t->n && type->layout->depth >= 1);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packing, unpacking and moving: a cursor finds where the bytes are, and as much as has one shape
 // goes to a kernel.
+#include "base/status.h"
+#include "base/upcalls.h"
 #include "type/cursor.h"
 #include "type/kernel.h"
 #include "type/type.h"
@@ -165,6 +167,10 @@ void mlt_type_pack(const mlt_type *type, const void *buf, uint64_t from, void *t
         memcpy(to, (const char *)buf + from, bytes);
         return;
     }
+    if (MLT_UNLIKELY(type->device)) {
+        mlt_upcalls.device_pack(type, buf, from, to, bytes);
+        return;
+    }
     cursor c;
     cursor_init(&c, __builtin_alloca(cursor_frames(type)), type, buf, from);
     pack_cursor(&c, to, bytes);
@@ -177,6 +183,10 @@ void mlt_type_unpack(const mlt_type *type, void *buf, uint64_t from, const void 
         return;
     if (type->contiguous) {
         memcpy((char *)buf + from, packed, bytes);
+        return;
+    }
+    if (MLT_UNLIKELY(type->device)) {
+        mlt_upcalls.device_unpack(type, buf, from, packed, bytes);
         return;
     }
     cursor c;
@@ -323,6 +333,10 @@ void mlt_type_move(const mlt_type *to_type, void *to, const mlt_type *from_type,
 {
     if (bytes == 0)
         return;
+    if (MLT_UNLIKELY(from_type->device || to_type->device)) {
+        mlt_upcalls.device_move(to_type, to, from_type, from, at, bytes);
+        return;
+    }
     if (from_type->contiguous) {
         mlt_type_unpack(to_type, to, at, (const char *)from + at, bytes);
         return;

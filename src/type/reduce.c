@@ -13,6 +13,7 @@
 #include "type/number_int.h"
 #include "type/reduce_int.h"
 #include "type/type.h"
+#include "type/wide.h"
 
 // ---- numbers that GOAL has not
 
@@ -266,6 +267,12 @@ static mlt_op_kernel *find_replace(uint32_t bytes)
     return NULL;
 }
 
+static bool is_replace(mlt_op_kernel *kernel)
+{
+#define IS_REPLACE(bytes) || kernel == replace_##bytes
+    return false SIZE_LIST(IS_REPLACE);
+}
+
 // ---- what works on what
 
 #define REDUCE_OP_NAME(UPPER) "MPI_" #UPPER,
@@ -387,4 +394,73 @@ bool mlt_reduce_find_pair(mlt_reduce_op op, uint16_t value, uint16_t index, mlt_
     snprintf(why, why_size, "%s works on %s, not on a pair of %s and %s", mlt_reduce_op_names[op],
              mlt_reduce_domain(op), mlt_type_coded(value)->name, mlt_type_coded(index)->name);
     return false;
+}
+
+// ---- what a kernel computes
+
+static bool find_listed(mlt_op_kernel *kernel, mlt_reduce_form *out)
+{
+    for (int op = 0; op < MLT_OPS; op++)
+        for (int type = 0; type < MLT_OP_TYPES; type++)
+            if (kernel == mlt_op_kernels[op][type] ||
+                kernel == mlt_op_wide((mlt_op)op, (mlt_op_type)type)) {
+                *out = (mlt_reduce_form){.shape = MLT_REDUCE_NUMBERS,
+                                         .op = (mlt_reduce_op)op,
+                                         .number = (mlt_op_type)type};
+                if (op == MLT_OP_COPY)
+                    *out = (mlt_reduce_form){.shape = MLT_REDUCE_MOVES, .op = MLT_REDUCE_REPLACE};
+                return true;
+            }
+    return false;
+}
+
+static bool find_unlisted(mlt_op_kernel *kernel, mlt_reduce_form *out)
+{
+    static const uint8_t parts[] = {
+        [MLT_NUMBER_COMPLEX_FLOAT16 - FIRST] = MLT_OP_FLOAT16,
+        [MLT_NUMBER_COMPLEX_FLOAT32 - FIRST] = MLT_OP_FLOAT32,
+        [MLT_NUMBER_COMPLEX_FLOAT64 - FIRST] = MLT_OP_FLOAT64,
+        [MLT_NUMBER_COMPLEX_LONG_DOUBLE - FIRST] = MLT_OP_TYPES,
+        [MLT_NUMBER_COMPLEX_FLOAT128 - FIRST] = MLT_OP_TYPES,
+    };
+    for (int op = 0; op < MLT_OP_COPY; op++)
+        for (int number = 0; number < MLT_NUMBERS - FIRST; number++)
+            if (kernel == kernels[op][number]) {
+                bool is_complex = number >= MLT_NUMBER_VALUES - FIRST;
+                *out = (mlt_reduce_form){
+                    .shape = is_complex ? MLT_REDUCE_COMPLEX : MLT_REDUCE_NUMBERS,
+                    .op = (mlt_reduce_op)op,
+                    .number = is_complex ? (mlt_op_type)parts[number] : MLT_OP_TYPES};
+                return true;
+            }
+    return false;
+}
+
+static bool find_pairs(mlt_op_kernel *kernel, mlt_reduce_form *out)
+{
+    for (int value = 0; value < MLT_NUMBER_VALUES; value++)
+        for (int index = 0; index < MLT_NUMBER_VALUES; index++) {
+            const pair_row *row = &pairs[value][index];
+            if (kernel != row->maxloc && kernel != row->minloc)
+                continue;
+            *out = (mlt_reduce_form){
+                .shape = MLT_REDUCE_PAIRS,
+                .op = kernel == row->maxloc ? MLT_REDUCE_MAXLOC : MLT_REDUCE_MINLOC,
+                .number = value < MLT_OP_TYPES ? (mlt_op_type)value : MLT_OP_TYPES,
+                .index = index < MLT_OP_TYPES ? (mlt_op_type)index : MLT_OP_TYPES};
+            return true;
+        }
+    return false;
+}
+
+bool mlt_reduce_find_form(mlt_op_kernel *kernel, mlt_reduce_form *out)
+{
+    if (!kernel)
+        return false;
+    *out = (mlt_reduce_form){.shape = MLT_REDUCE_MOVES, .op = MLT_REDUCE_NO_OP};
+    if (kernel == no_op)
+        return true;
+    out->op = MLT_REDUCE_REPLACE;
+    return is_replace(kernel) || find_listed(kernel, out) || find_unlisted(kernel, out) ||
+           find_pairs(kernel, out);
 }

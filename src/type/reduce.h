@@ -59,5 +59,23 @@ bool mlt_reduce_find(mlt_reduce_op op, uint16_t code, mlt_reduction *out, char *
 bool mlt_reduce_find_pair(mlt_reduce_op op, uint16_t value, uint16_t index, mlt_reduction *out,
                           char *why, size_t why_size);
 
+// What a kernel computes, for those who compute it elsewhere.
+typedef enum mlt_reduce_shape {
+    MLT_REDUCE_NUMBERS,
+    MLT_REDUCE_COMPLEX, // two numbers each
+    MLT_REDUCE_PAIRS,   // a value and an index, laid out as a C struct of the two
+    MLT_REDUCE_MOVES,   // MPI_REPLACE, MPI_NO_OP: bytes
+} mlt_reduce_shape;
+
+typedef struct mlt_reduce_form {
+    mlt_reduce_shape shape;
+    mlt_reduce_op op;
+    mlt_op_type number; // or the value of a pair; MLT_OP_TYPES: one that op.h has not
+    mlt_op_type index;  // of a pair, likewise
+} mlt_reduce_form;
+
+// False: it is none of the kernels here, of op.h and of wide.h.
+bool mlt_reduce_find_form(mlt_op_kernel *kernel, mlt_reduce_form *out);
+
 // What an operation works on: "integers".
 const char *mlt_reduce_domain(mlt_reduce_op op);

@@ -13,6 +13,7 @@
 #include "arch/arch.h"
 #include "base/unit_test.h"
 #include "type/type.h"
+#include "type/wide.h"
 
 typedef mlt_arch_quad quad; // holds every other kind of number exactly, but for wide integers
 typedef __int128 wide;
@@ -558,6 +559,64 @@ static void try_unnamed(void)
         }
 }
 
+// What a kernel computes is told by its address.
+static mlt_op_type listed(const kind *k)
+{
+    unsigned log = k->bytes == 1 ? 0 : k->bytes == 2 ? 1 : k->bytes == 4 ? 2 : 3;
+    if (k->bytes > 8)
+        return MLT_OP_TYPES;
+    return (mlt_op_type)(k->letter == 'F'   ? MLT_OP_FLOAT16 + log - 1
+                         : k->letter == 'U' ? MLT_OP_UINT8 + log
+                                            : MLT_OP_INT8 + log);
+}
+
+static void try_form(mlt_op_kernel *kernel, mlt_reduce_shape shape, const kind *value,
+                     const kind *index)
+{
+    mlt_reduce_form form;
+    CHECK(mlt_reduce_find_form(kernel, &form));
+    CHECK(form.shape == shape && form.op == op);
+    CHECK(!value || form.number == listed(value));
+    CHECK(!index || form.index == listed(index));
+}
+
+static void no_kernel(void *inout, const void *in, uint64_t count)
+{
+    (void)inout, (void)in, (void)count;
+}
+
+static void try_forms(void)
+{
+    mlt_reduction r;
+    mlt_reduce_form form;
+    char why[300];
+    for (int t = 0; t < TYPES; t++) {
+        kind k = kind_of(t);
+        snprintf(what, sizeof what, "%s, its form", k.name);
+        if (!mlt_reduce_find(op, k.code, &r, why, sizeof why))
+            continue;
+        mlt_reduce_shape shape = op >= MLT_REDUCE_REPLACE ? MLT_REDUCE_MOVES
+                                 : k.parts == 2           ? MLT_REDUCE_COMPLEX
+                                                          : MLT_REDUCE_NUMBERS;
+        try_form(r.kernel, shape, op >= MLT_REDUCE_REPLACE ? NULL : &k, NULL);
+        mlt_op_kernel *wider = r.op < MLT_OPS ? mlt_op_wide(r.op, r.type) : NULL;
+        if (wider) { // the same one with and without a sign
+            CHECK(mlt_reduce_find_form(wider, &form) && form.shape == shape && form.op == op);
+            CHECK(mlt_op_type_bytes[form.number] == k.bytes);
+        }
+        for (int i = 0; i < TYPES; i++) {
+            kind index = kind_of(i);
+            if (mlt_reduce_find_pair(op, k.code, index.code, &r, why, sizeof why))
+                try_form(r.kernel, op < MLT_REDUCE_REPLACE ? MLT_REDUCE_PAIRS : MLT_REDUCE_MOVES,
+                         op < MLT_REDUCE_REPLACE ? &k : NULL,
+                         op < MLT_REDUCE_REPLACE ? &index : NULL);
+        }
+    }
+    CHECK(mlt_reduce_find_form(mlt_op_kernels[MLT_OP_COPY][MLT_OP_INT64], &form));
+    CHECK(form.shape == MLT_REDUCE_MOVES && form.op == MLT_REDUCE_REPLACE);
+    CHECK(!mlt_reduce_find_form(NULL, &form) && !mlt_reduce_find_form(no_kernel, &form));
+}
+
 static void try_sentences(void)
 {
     mlt_reduction r;
@@ -586,6 +645,7 @@ int main(void)
         op = (mlt_reduce_op)o;
         try_named();
         try_unnamed();
+        try_forms();
     }
     try_sentences();
     return 0;

@@ -13,12 +13,17 @@ enum { MLT_TYPE_MAGIC = 0x7e11aced };
 
 struct mlt_layout; // layout.h
 
+// mlt_type.contiguous of a predefined type that is one number: neither MPI_PACKED nor a pair.
+enum { MLT_TYPE_EVERYDAY = 3 };
+
 typedef struct mlt_type {
-    uint32_t magic;  // MLT_TYPE_MAGIC while it lives
-    uint16_t code;   // the ABI's handle value if predefined, else 0
-    bool contiguous; // element i is the `size` bytes at i * extent, and extent == size
+    uint32_t magic;     // MLT_TYPE_MAGIC while it lives
+    uint16_t code;      // the ABI's handle value if predefined, else 0
+    uint8_t contiguous; // not 0: element i is the `size` bytes at i * extent, and extent == size
     uint8_t committed : 1, bounds : 1, // bounds: lb and extent were set by resizing, and stick
-        align : 4;                     // log2 of the strictest alignment of its basic types
+        align : 4,                     // log2 of the strictest alignment of its basic types
+        device : 1;                    // a twin, for memory of a device (gpu/gpu.h), which is never
+                                       // contiguous
     uint64_t size;                     // bytes of data in an element
     int64_t lb, extent;                // lower bound; distance between elements
     int64_t true_lb, true_extent;      // of the data itself
@@ -38,8 +43,10 @@ static inline const mlt_type *mlt_type_coded(uintptr_t code)
 }
 
 // The one byte type: MPI_BYTE, also what the library's own messages are made of.
-enum { MLT_CODE_BYTE = 0x247 };
+enum { MLT_CODE_BYTE = 0x247, MLT_CODE_PACKED = 0x00000207 };
 #define MLT_TYPE_BYTE (&mlt_type_predefined[MLT_CODE_BYTE % 1024])
+
+// The calls below of a twin, or of two types of which one is a twin, are mlt_upcalls' to answer.
 
 // Copies `bytes` bytes of the packed form, from byte `from` of it, out of (pack) or into (unpack)
 // the elements at buf. Any cut is allowed, inside an element and inside a basic type too. The

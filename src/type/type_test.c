@@ -45,7 +45,7 @@ static void check_all(void)
         count++;
         CHECK(t->magic == MLT_TYPE_MAGIC && t->code == i && t->committed && t->name && t->lb == 0);
         CHECK(t->size > 0 && (int64_t)t->size <= t->extent);
-        CHECK(t->contiguous == ((int64_t)t->size == t->extent));
+        CHECK((t->contiguous != 0) == ((int64_t)t->size == t->extent));
         uint64_t size = 0;
         int64_t end = 0;
         for (int b = 0; b < blocks_of(t); b++) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "win/apply.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
+#include "gpu/gpu.h"
 #include "win/lock.h"
 
 static bool reads(const mlt_win_operation *operation)
@@ -182,6 +185,105 @@ void mlt_win_apply(mlt_win_part *part, mlt_win_descriptor *descriptor,
     mlt_win_guard(part, &descriptor->lock);
     accumulate(operation, memory, runs, count, in, out);
     mlt_win_unguard(&descriptor->lock);
+}
+
+// ---- memory of a device
+
+// Elements without gaps: all of them come, and go back where they were.
+static void change_device(const mlt_win_operation *operation, char *memory,
+                          const mlt_type_run *runs, uint32_t count, const char *in, char *out)
+{
+    uint64_t bytes = 0;
+    for (uint32_t r = 0; r < count; r++)
+        bytes += runs[r].length * runs[r].count;
+    char *copy = mlt_xrealloc(NULL, 1, bytes);
+    mlt_gpu_pack_runs(memory, runs, count, copy);
+    apply_change(operation, copy, bytes, in, out);
+    if (operation->verb == MLT_WIN_SWAP || operation->op != MLT_REDUCE_NO_OP)
+        mlt_gpu_unpack_runs(memory, runs, count, copy);
+    free(copy);
+}
+
+// One element with gaps, which stay as they are.
+static void change_odd_device(const mlt_win_operation *operation, char *at, const char *in,
+                              char *out)
+{
+    _Alignas(16) char element[64];
+    mlt_type twin;
+    mlt_assert((uint64_t)operation->basic->extent <= sizeof element);
+    mlt_gpu_make_twin(&twin, operation->basic);
+    mlt_type_move(operation->basic, element, &twin, at, 0, twin.size);
+    change_odd(operation, element, in, out);
+    if (operation->op != MLT_REDUCE_NO_OP)
+        mlt_type_move(&twin, at, operation->basic, element, 0, twin.size);
+}
+
+static void change_odds_device(const mlt_win_operation *operation, char *memory,
+                               const mlt_type_run *runs, uint32_t count, const char *in, char *out)
+{
+    uint64_t step = operation->basic->size;
+    for (uint32_t r = 0; r < count; r++)
+        for (uint64_t i = 0; i < runs[r].count; i++) {
+            change_odd_device(operation, memory + runs[r].at + (int64_t)i * runs[r].stride, in,
+                              out);
+            in = in ? in + step : NULL;
+            out = out ? out + step : NULL;
+        }
+}
+
+static void apply_there(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                        const mlt_win_operation *operation, char *memory, const mlt_type_run *runs,
+                        uint32_t count, const char *in, char *out)
+{
+    if (operation->verb == MLT_WIN_PUT) {
+        mlt_gpu_unpack_runs(memory, runs, count, in);
+        return;
+    }
+    if (operation->verb == MLT_WIN_GET) {
+        mlt_gpu_pack_runs(memory, runs, count, out);
+        return;
+    }
+    mlt_win_guard(part, &descriptor->lock);
+    if (operation->basic->contiguous)
+        change_device(operation, memory, runs, count, in, out);
+    else
+        change_odds_device(operation, memory, runs, count, in, out);
+    mlt_win_unguard(&descriptor->lock);
+}
+
+// How many blocks of a run, from that one on, lie in the same kind of memory.
+static uint64_t alike(const char *memory, const mlt_type_run *run, uint64_t from, bool *device)
+{
+    const char *at = memory + run->at + (int64_t)from * run->stride;
+    uint64_t n = 1;
+    *device = mlt_gpu_owns(at);
+    while (from + n < run->count && mlt_gpu_owns(at + (int64_t)n * run->stride) == *device)
+        n++;
+    return n;
+}
+
+void mlt_win_apply_device(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                          const mlt_win_operation *operation, char *memory,
+                          const mlt_type_run *runs, uint32_t count, const char *in, char *out)
+{
+    if (part->flavor != MLT_WIN_DYNAMIC) {
+        apply_there(part, descriptor, operation, memory, runs, count, in, out);
+        return;
+    }
+    bool odd = operation->basic && !operation->basic->contiguous;
+    for (uint32_t r = 0; r < count; r++)
+        for (uint64_t i = 0, n; i < runs[r].count; i += n) {
+            bool device;
+            mlt_type_run some = runs[r];
+            n = alike(memory, &runs[r], i, &device);
+            some.at += (int64_t)i * some.stride;
+            some.count = n;
+            (device ? apply_there : mlt_win_apply)(part, descriptor, operation, memory, &some, 1,
+                                                   in, out);
+            uint64_t bytes = n * (odd ? operation->basic->size : some.length);
+            in = in ? in + bytes : NULL;
+            out = out ? out + bytes : NULL;
+        }
 }
 
 void mlt_win_apply_plain(mlt_win_part *part, mlt_win_descriptor *descriptor,

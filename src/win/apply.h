@@ -75,6 +75,13 @@ void mlt_win_apply(mlt_win_part *part, mlt_win_descriptor *descriptor,
                    const mlt_win_operation *operation, char *memory, const mlt_type_run *runs,
                    uint32_t count, const char *in, char *out);
 
+// The same if that memory is a device's, or some of it may be (a dynamic window's). Accumulates go through host
+// memory, under the guard.
+void mlt_win_apply_device(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                          const mlt_win_operation *operation, char *memory,
+                          const mlt_type_run *runs, uint32_t count, const char *in,
+                          char *out) MLT_COLD;
+
 // What an accumulate or a swap does to elements without gaps; the caller has the guard.
 void mlt_win_change(const mlt_win_operation *operation, char *to, uint64_t bytes, const char *in,
                     char *out);

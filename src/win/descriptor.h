@@ -45,12 +45,19 @@ typedef struct mlt_win_descriptor {
     uint64_t size;
     uint64_t unit; // bytes that displacements count
     mlt_win_lock lock;
-    uint32_t next[2]; // of its two nodes
-    uint8_t want[2];  // mlt_win_class, or MLT_WIN_GRANTED
-    uint8_t unused[2];
+    uint32_t next[2];    // of its two nodes
+    uint8_t want[2];     // mlt_win_class, or MLT_WIN_GRANTED
+    _Atomic bool device; // its memory is a device's (gpu/gpu.h); of a dynamic one, some was once
+    uint8_t unused;
     _Atomic uint32_t lists; // how often attached memory has changed
 } mlt_win_descriptor;
 _Static_assert(sizeof(mlt_win_descriptor) == 64, "one line for each rank and window");
+
+// Relaxed: whoever uses such memory has been told of it by what the program synchronises with.
+static inline bool mlt_win_is_on_device(const mlt_win_descriptor *descriptor)
+{
+    return atomic_load_explicit(&descriptor->device, memory_order_relaxed);
+}
 
 // A node: 1 + 2 * rank, for the rank itself; and one more for those that its worker waits for on
 // behalf of ranks that do not reach its memory.

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "gpu/gpu.h"
 #include "type/build.h"
 #include "win/across.h"
 #include "win/help.h"
@@ -15,10 +16,11 @@
 #include "win/stage.h"
 
 enum {
-    OP_RUNS = 64,     // of a piece
-    PIECE = 32 << 10, // bytes of data in a piece, if packets can be so long
-    OP_PIECES = 32,   // of a rank, on the way
-    OP_STRIP = 1024,  // bytes of data with gaps that are accumulated at a time
+    OP_RUNS = 64,       // of a piece
+    PIECE = 32 << 10,   // bytes of data in a piece, if packets can be so long
+    OP_PIECES = 32,     // of a rank, on the way
+    OP_STRIP = 1024,    // bytes of data with gaps that are accumulated at a time
+    OP_LONG = 64 << 10, // the same if a device's memory takes part: a copy costs as much as 64 KiB
 };
 
 // A piece as it travels: this, runs, data. The data of GET are not there; `bytes` says how many.
@@ -47,6 +49,8 @@ typedef struct mlt_win_op {
     mlt_win_side *side;
     uint64_t total, left, got; // bytes; those that have left, and whose answers came
     uint32_t number, flying;
+    bool failed;        // so what came is not all
+    mlt_win_kept *kept; // has what came as well, if it has a request; NULL: nobody asks
 } mlt_win_op;
 
 // ---- at once
@@ -56,31 +60,79 @@ static bool writes_result(uint8_t verb)
     return verb == MLT_WIN_GET || verb == MLT_WIN_FETCH || verb == MLT_WIN_SWAP;
 }
 
-// Elements with gaps somewhere: in strips, by runs of the target.
-static MLT_COLD void do_strips(mlt_win_part *part, mlt_win_descriptor *descriptor,
-                               const mlt_win_call *call, char *at)
+// What a descriptor's memory needs: it is the host's, or a device's.
+typedef void apply(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                   const mlt_win_operation *operation, char *memory, const mlt_type_run *runs,
+                   uint32_t count, const char *in, char *out);
+
+static apply *apply_of(const mlt_win_descriptor *descriptor)
 {
-    _Alignas(16) char in[OP_STRIP], out[OP_STRIP];
+    return mlt_win_is_on_device(descriptor) ? mlt_win_apply_device : mlt_win_apply;
+}
+
+// In strips of at most `room` bytes, by runs of the target.
+static void do_strips_in(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                         const mlt_win_call *call, char *at, char *in, char *out, uint64_t room)
+{
     mlt_type_run runs[OP_RUNS];
     const mlt_win_operation *operation = &call->operation;
+    apply *change = apply_of(descriptor);
     uint64_t total = call->there.count * call->there.type->size;
-    uint64_t most = OP_STRIP / operation->basic->size * operation->basic->size;
+    uint64_t most = room / operation->basic->size * operation->basic->size;
     for (uint64_t done = 0; done < total;) {
         uint32_t n = OP_RUNS;
         uint64_t bytes = total - done < most ? total - done : most;
         bytes = mlt_type_element_runs(call->there.type, operation->basic, done, bytes, runs, &n);
         if (mlt_win_reads_origin(operation))
             mlt_type_pack(call->origin.type, call->origin.buf, done, in, bytes);
-        mlt_win_apply(part, descriptor, operation, at, runs, n, in, out);
+        change(part, descriptor, operation, at, runs, n, in, out);
         if (writes_result(operation->verb))
             mlt_type_unpack(call->result.type, call->result.buf, done, out, bytes);
         done += bytes;
     }
 }
 
+static bool is_of_device(const mlt_win_data *data)
+{
+    return data->type && data->type->device;
+}
+
+// Elements with gaps somewhere, or in memory of a device.
+static MLT_COLD void do_strips(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                               const mlt_win_call *call, char *at)
+{
+    _Alignas(16) char in[OP_STRIP], out[OP_STRIP];
+    if (!mlt_win_is_on_device(descriptor) && !is_of_device(&call->origin) &&
+        !is_of_device(&call->result)) {
+        do_strips_in(part, descriptor, call, at, in, out, OP_STRIP);
+        return;
+    }
+    char *room = mlt_xrealloc(NULL, 2, OP_LONG);
+    do_strips_in(part, descriptor, call, at, room, room + OP_LONG, OP_LONG);
+    free(room);
+}
+
 static inline bool is_plain(const mlt_win_data *data)
 {
     return MLT_LIKELY(!data->type || data->type->contiguous);
+}
+
+// Of a swap, what its two operands are, and room for what was there.
+static void fetch_operands(const mlt_win_call *call, uint64_t bytes, char *in)
+{
+    mlt_type_pack(call->origin.type, call->origin.buf, 0, in, bytes);
+    mlt_type_pack(call->origin.type, call->compare, 0, in + bytes, bytes);
+}
+
+static MLT_COLD void swap_device(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                                 const mlt_win_call *call, char *at)
+{
+    char in[64], out[32];
+    uint64_t bytes = call->operation.basic->size;
+    const mlt_type_run run = {.length = bytes, .count = 1};
+    fetch_operands(call, bytes, in);
+    apply_of(descriptor)(part, descriptor, &call->operation, at, &run, 1, in, out);
+    mlt_type_unpack(call->result.type, call->result.buf, 0, out, bytes);
 }
 
 static void do_swap(mlt_win_part *part, mlt_win_descriptor *descriptor, const mlt_win_call *call,
@@ -99,7 +151,7 @@ static void do_here(mlt_win_part *part, mlt_win_descriptor *descriptor, const ml
     const mlt_win_operation *operation = &call->operation;
     uint64_t bytes = call->there.count * call->there.type->size;
     if (operation->verb == MLT_WIN_SWAP)
-        do_swap(part, descriptor, call, at);
+        (is_plain(&call->origin) ? do_swap : swap_device)(part, descriptor, call, at);
     else if (is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result))
         mlt_win_apply_plain(part, descriptor, operation, at, bytes, call->origin.buf,
                             call->result.buf);
@@ -109,6 +161,64 @@ static void do_here(mlt_win_part *part, mlt_win_descriptor *descriptor, const ml
         mlt_type_move(call->result.type, call->result.buf, call->there.type, at, 0, bytes);
     else
         do_strips(part, descriptor, call, at);
+}
+
+// ---- at once, in memory of a device of this process
+
+// Between origin or result and the window, block by block: each may lie in another memory.
+static void move_blocks(const mlt_win_call *call, char *at)
+{
+    bool puts = call->operation.verb == MLT_WIN_PUT;
+    const mlt_win_data *own = puts ? &call->origin : &call->result;
+    uint64_t total = call->there.count * call->there.type->size;
+    for (uint64_t done = 0; done < total;) {
+        mlt_type_run runs[OP_RUNS];
+        uint32_t n = OP_RUNS;
+        (void)mlt_type_runs(call->there.type, done, total - done, runs, &n);
+        for (uint32_t r = 0; r < n; r++)
+            for (uint64_t i = 0; i < runs[r].count; i++, done += runs[r].length) {
+                // Both sides count bytes of the packed form.
+                char *there = at + runs[r].at + (int64_t)i * runs[r].stride - done;
+                if (puts)
+                    mlt_gpu_move(NULL, there, own->type, own->buf, done, runs[r].length);
+                else
+                    mlt_gpu_move(own->type, own->buf, NULL, there, done, runs[r].length);
+            }
+    }
+}
+
+static void do_device(mlt_win_part *part, mlt_win_descriptor *descriptor, const mlt_win_call *call,
+                      char *at)
+{
+    uint64_t bytes = call->there.count * call->there.type->size;
+    mlt_type twin;
+    mlt_gpu_make_twin(&twin, call->there.type);
+    if (call->operation.verb == MLT_WIN_SWAP)
+        swap_device(part, descriptor, call, at);
+    else if (call->operation.verb != MLT_WIN_PUT && call->operation.verb != MLT_WIN_GET)
+        do_strips(part, descriptor, call, at);
+    else if (part->flavor == MLT_WIN_DYNAMIC && !call->there.type->contiguous)
+        move_blocks(call, at);
+    else if (call->operation.verb == MLT_WIN_PUT)
+        mlt_type_move(&twin, at, call->origin.type, call->origin.buf, 0, bytes);
+    else
+        mlt_type_move(call->result.type, call->result.buf, &twin, at, 0, bytes);
+}
+
+// In this process, but not by loads and stores alone: the window's memory is a device's, or may be.
+static MLT_COLD mlt_status do_near(mlt_win_part *part, mlt_win_peer *peer, const mlt_win_call *call,
+                                   mlt_win_fault *fault)
+{
+    mlt_win_descriptor *descriptor = &peer->descriptors[call->target - peer->first];
+    uint64_t at;
+    *fault = mlt_win_check(descriptor, (mlt_win_flavor)part->flavor, call->disp, call->there.count,
+                           call->there.type, &at);
+    if (*fault != MLT_WIN_FINE)
+        return MLT_ERR_INVALID;
+    char *memory = (char *)(uintptr_t)(descriptor->base + at);
+    if (call->there.count && call->there.type->size)
+        (mlt_win_is_on_device(descriptor) ? do_device : do_here)(part, descriptor, call, memory);
+    return MLT_OK;
 }
 
 // ---- by packets: the origin
@@ -147,11 +257,12 @@ static uint64_t fill_data(const mlt_win_op *op, uint64_t bytes, char *to)
     const mlt_win_call *call = &op->call;
     if (!mlt_win_reads_origin(&call->operation))
         return 0;
+    if (call->operation.verb == MLT_WIN_SWAP) {
+        fetch_operands(call, bytes, to);
+        return 2 * bytes;
+    }
     mlt_type_pack(call->origin.type, call->origin.buf, op->left, to, bytes);
-    if (call->operation.verb != MLT_WIN_SWAP)
-        return bytes;
-    memcpy(to + bytes, call->compare, bytes);
-    return 2 * bytes;
+    return bytes;
 }
 
 static uint64_t piece_room(const mlt_win_part *part, int32_t target)
@@ -224,11 +335,22 @@ static mlt_status start(mlt_win_side *side, const mlt_win_call *call)
     return MLT_PENDING;
 }
 
+// Before the user can change what came.
+static void keep_result(const mlt_win_op *op)
+{
+    const mlt_win_data *result = &op->call.result;
+    if (op->kept && !op->failed)
+        mlt_win_kept_fill(op->kept, &(mlt_win_buffer){result->buf, result->type});
+    mlt_win_kept_drop(op->kept);
+}
+
 static void finish(mlt_win_op *op)
 {
     mlt_win_side *side = op->side;
     mlt_list_remove(&op->node);
     side->busy->open[op->number] = NULL;
+    if (op->call.req)
+        keep_result(op);
     for (int i = 0; i < 3; i++)
         drop_type(&op->types[i]);
     if (op->call.req)
@@ -244,6 +366,17 @@ bool mlt_win_op_goes_to(const mlt_win_side *side, int32_t target)
     for (uint32_t n = 0; busy && n < busy->open_room; n++)
         if (busy->open[n] && busy->open[n]->call.target == target)
             return true;
+    return false;
+}
+
+bool mlt_win_op_keep(mlt_win_side *side, const mlt_req *req, mlt_win_kept *kept)
+{
+    mlt_win_busy *busy = side->busy;
+    for (uint32_t n = 0; busy && n < busy->open_room; n++)
+        if (busy->open[n] && busy->open[n]->call.req == req) {
+            busy->open[n]->kept = kept;
+            return true;
+        }
     return false;
 }
 
@@ -267,6 +400,7 @@ void mlt_win_done_came(mlt_win_part *part, const mlt_packet *packet, const void 
     } else if (!head.fault && writes_result(op->call.operation.verb))
         mlt_type_unpack(op->call.result.type, op->call.result.buf, op->got,
                         (const char *)data + sizeof head, head.bytes);
+    op->failed |= head.fault != MLT_WIN_FINE;
     op->got += head.bytes;
     op->flying--;
     busy->flying--;
@@ -382,8 +516,8 @@ static uint64_t do_piece(mlt_win_part *part, int32_t target, const piece *p, don
     if (answer->fault != MLT_WIN_FINE)
         return sizeof *answer;
     char *memory = (char *)((uintptr_t)mlt_win_memory(part, target) + at);
-    mlt_win_apply(part, descriptor, &p->operation, memory, p->runs, p->head.runs, p->in,
-                  (char *)(answer + 1));
+    apply_of(descriptor)(part, descriptor, &p->operation, memory, p->runs, p->head.runs, p->in,
+                         (char *)(answer + 1));
     return sizeof *answer + (writes_result(p->head.verb) ? p->head.bytes : 0);
 }
 
@@ -425,6 +559,36 @@ static mlt_status start_always(mlt_win_side *side, const mlt_win_call *call)
     return start(side, call);
 }
 
+// With buffers in memory of a device: by way of host memory, a part at a time.
+static mlt_status do_beside_parts(mlt_win_part *part, const mlt_win_peer *peer,
+                                  const mlt_win_call *call, uint64_t at)
+{
+    mlt_win_descriptor *descriptor = &peer->descriptors[call->target - peer->first];
+    uint64_t total = call->there.count * call->there.type->size;
+    uint64_t element = call->operation.basic ? call->operation.basic->size : 1;
+    uint64_t most = OP_LONG / element * element;
+    char *in = mlt_xrealloc(NULL, 2, OP_LONG), *out = in + OP_LONG;
+    mlt_status status = MLT_OK;
+    mlt_win_call one = *call;
+    one.origin = (mlt_win_data){.buf = call->origin.type ? in : NULL};
+    one.result = (mlt_win_data){.buf = call->result.type ? out : NULL};
+    one.compare = in + element;
+    for (uint64_t done = 0; done < total && status == MLT_OK;) {
+        uint64_t bytes = total - done < most ? total - done : most;
+        if (call->operation.verb == MLT_WIN_SWAP)
+            fetch_operands(call, bytes, in);
+        else if (call->origin.type)
+            mlt_type_pack(call->origin.type, call->origin.buf, done, in, bytes);
+        one.there = (mlt_win_data){.count = bytes, .type = MLT_TYPE_BYTE};
+        status = mlt_win_do_across(part, peer, descriptor, &one, at + done, 0);
+        if (status == MLT_OK && call->result.type)
+            mlt_type_unpack(call->result.type, call->result.buf, done, out, bytes);
+        done += bytes;
+    }
+    free(in);
+    return status;
+}
+
 // In another process of this host, whose memory is not mapped. MLT_PENDING: by packets, or with
 // others.
 static MLT_COLD mlt_status do_beside(mlt_win_side *side, const mlt_win_call *call,
@@ -432,14 +596,17 @@ static MLT_COLD mlt_status do_beside(mlt_win_side *side, const mlt_win_call *cal
 {
     mlt_win_part *part = side->part;
     uint64_t at, bytes = call->there.count * call->there.type->size;
-    bool plain = is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result);
-    bool small = call->operation.verb == MLT_WIN_PUT && bytes <= MLT_WIN_STAGE_MOST &&
+    bool device = is_of_device(&call->origin) || is_of_device(&call->result);
+    bool plain =
+        is_plain(&call->there) && (device || (is_plain(&call->origin) && is_plain(&call->result)));
+    bool small = !device && call->operation.verb == MLT_WIN_PUT && bytes <= MLT_WIN_STAGE_MOST &&
                  peer->written && !call->req;
     if (!small)
         mlt_win_stage_leave(side);
     // Accumulates keep their order: none overtakes one that goes by packets.
     bool overtakes = call->operation.verb >= MLT_WIN_ACCUMULATE && side->pending;
-    if (peer->reach != MLT_WIN_HOST || !part->across || !plain || overtakes)
+    if (peer->reach != MLT_WIN_HOST || !part->across || !plain || overtakes ||
+        mlt_win_is_on_device(&peer->descriptors[call->target - peer->first]))
         return start(side, call);
     mlt_status status = find_beside(part, peer, call, &at, fault);
     if (status == MLT_ERR_UNSUPPORTED)
@@ -449,11 +616,12 @@ static MLT_COLD mlt_status do_beside(mlt_win_side *side, const mlt_win_call *cal
     if (small && mlt_win_stage_put(side, peer, call->target, at, call->origin.buf, bytes))
         return MLT_PENDING;
     uint64_t done;
-    status = mlt_win_ask(side, peer, call, at, &done, fault);
+    status = device ? MLT_PENDING : mlt_win_ask(side, peer, call, at, &done, fault);
     if (status != MLT_PENDING)
         return status;
-    status = mlt_win_do_across(part, peer, &peer->descriptors[call->target - peer->first], call, at,
-                               done);
+    status = device ? do_beside_parts(part, peer, call, at)
+                    : mlt_win_do_across(part, peer, &peer->descriptors[call->target - peer->first],
+                                        call, at, done);
     if (status == MLT_ERR_UNSUPPORTED)
         return start_always(side, call);
     peer->written |= call->operation.verb == MLT_WIN_PUT && status == MLT_OK;
@@ -468,6 +636,8 @@ mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call, mlt_win_faul
     mlt_win_peer *peer = mlt_win_peer_of(part, call->target);
     uint64_t at;
     uint64_t bytes = call->there.count * call->there.type->size;
+    if (MLT_UNLIKELY(!peer->direct) && peer->reach == MLT_WIN_NEAR)
+        return do_near(part, peer, call, fault);
     if (MLT_UNLIKELY(!peer->direct))
         return bytes ? do_beside(side, call, peer, fault) : MLT_OK;
     mlt_win_descriptor *descriptor = &peer->descriptors[call->target - peer->first];

@@ -17,6 +17,7 @@
 #include "p2p/p2p.h"
 #include "type/type.h"
 #include "win/apply.h"
+#include "win/cache.h"
 #include "win/part.h"
 
 typedef struct mlt_win_data {
@@ -72,6 +73,10 @@ static MLT_INLINE char *mlt_win_plain(const mlt_win_side *side, int32_t target, 
 
 // An operation by packets on that target is not done.
 bool mlt_win_op_goes_to(const mlt_win_side *side, int32_t target);
+
+// The open operation of a read that completes `req`: what it brings goes into `kept`, too, before the
+// request is complete. Takes over the caller's reference. False: there is no such operation, and nothing was done.
+bool mlt_win_op_keep(mlt_win_side *side, const mlt_req *req, mlt_win_kept *kept) MLT_MUST_CHECK;
 
 // Packets of operations came.
 void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *data,

@@ -145,6 +145,14 @@ static bool begins_open(const mlt_win_part *part)
            (part->workers == 1 || (part->worker->boot->job->membarrier && part->span <= FEW));
 }
 
+static bool any_device(const mlt_win_part *part)
+{
+    bool any = false;
+    MLT_LIST_EACH(const mlt_win_join, join, &part->joins, node)
+        any |= join->device;
+    return any;
+}
+
 static void take_descriptors(mlt_win_part *part, mlt_win_descriptor *descriptors)
 {
     int32_t first = part->peers[part->place].first;
@@ -153,11 +161,12 @@ static void take_descriptors(mlt_win_part *part, mlt_win_descriptor *descriptors
         uint64_t base = join->base;
         if (part->flavor == MLT_WIN_ALLOCATED)
             base += (uintptr_t)part->block;
-        descriptors[join->me - first] =
-            (mlt_win_descriptor){.base = base,
-                                 .size = join->size,
-                                 .unit = join->unit,
-                                 .lock = {.holder = -1, .guard = guard}};
+        descriptors[join->me - first] = (mlt_win_descriptor){
+            .base = base,
+            .size = join->size,
+            .unit = join->unit,
+            .lock = {.holder = -1, .guard = join->device ? MLT_WIN_GUARDED : guard},
+            .device = join->device};
         join->side->part = part;
         join->side->me = join->me;
         part->sides[join->me - first] = join->side;
@@ -182,9 +191,13 @@ mlt_status mlt_win_part_block(mlt_win_part *part, uint64_t align, uint64_t memor
         return MLT_ERR_NO_MEMORY;
     memset(part->block, 0, descriptors);
     part->sides = mlt_xcalloc(part->span, sizeof(mlt_win_side *));
+    bool device = any_device(part);
     take_descriptors(part, (mlt_win_descriptor *)(part->block + sizeof(mlt_win_block)));
-    *card = (mlt_win_card){
-        .address = (uintptr_t)part->block, .bytes = bytes, .memory = begin, .shares = part->shares};
+    *card = (mlt_win_card){.address = (uintptr_t)part->block,
+                           .bytes = bytes,
+                           .memory = begin,
+                           .shares = part->shares,
+                           .device = device};
     bool found = mlt_shmem_find(part->block, bytes, &segment, &card->offset);
     mlt_assert(found);
     card->fd = mlt_shmem_fd(segment);
@@ -198,7 +211,9 @@ void mlt_win_part_card(mlt_win_part *part, uint32_t place, const mlt_win_card *c
     if (peer->reach != MLT_WIN_NEAR)
         return;
     peer->descriptors = (mlt_win_descriptor *)(uintptr_t)(card->address + sizeof(mlt_win_block));
-    peer->direct = part->flavor != MLT_WIN_CONTIGUOUS;
+    // What is attached to a dynamic one may be memory of a device.
+    peer->direct =
+        (part->flavor == MLT_WIN_CREATED || part->flavor == MLT_WIN_ALLOCATED) && !card->device;
 }
 
 // ---- where a rank is, if its worker's ranks do not follow each other

@@ -44,7 +44,8 @@ typedef struct mlt_win_card {
     uint64_t offset, bytes; // in the memory file of that process
     uint64_t memory;        // where the ranks' memory begins in it
     int32_t fd;             // the process's descriptor of the file
-    uint32_t shares;        // its job's processes map each other's blocks
+    uint16_t shares;        // its job's processes map each other's blocks
+    uint16_t device;        // its ranks gave memory of a device, or some of them did
 } mlt_win_card;
 
 typedef struct mlt_win_peer {
@@ -53,7 +54,7 @@ typedef struct mlt_win_peer {
     uint32_t worker;
     int32_t first; // the lowest of its ranks
     uint8_t reach; // mlt_win_reach
-    bool direct;   // its memory can be reached; known once it is mapped
+    bool direct;   // loads and stores reach its memory; known once it is mapped
     bool written;  // across.c has written to it
     uint16_t shy;  // help.c: calls for which it is not asked
     uint16_t late; // help.c: how shy it is when it does not come the next time
@@ -112,6 +113,7 @@ typedef struct mlt_win_join {
     mlt_win_side *side;
     int32_t me;
     uint64_t base, size, unit; // base: of a CREATED one; CONTIGUOUS: where it begins in all memory
+    bool device;               // base is memory of a device
 } mlt_win_join;
 
 // What the caller knows; arrays are copied. `first` and `worker` are [workers].
@@ -226,11 +228,13 @@ static inline mlt_rank *mlt_win_rank(const mlt_win_side *side)
     return &side->part->worker->ranks[side->local];
 }
 
-// Where the memory of rank begins here; NULL: it is not in reach, or has none.
+// Where the memory of rank begins here, even if only a device reaches it; NULL: it is not in reach, or
+// has none.
 static inline char *mlt_win_memory(mlt_win_part *part, int32_t rank)
 {
     mlt_win_peer *peer = mlt_win_peer_of(part, rank);
-    return peer->direct ? (char *)(uintptr_t)(peer->descriptors[rank - peer->first].base +
-                                              (uint64_t)peer->shift)
-                        : NULL;
+    return peer->direct || peer->reach == MLT_WIN_NEAR
+               ? (char *)(uintptr_t)(peer->descriptors[rank - peer->first].base +
+                                     (uint64_t)peer->shift)
+               : NULL;
 }

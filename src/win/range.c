@@ -172,9 +172,11 @@ static regions *grown(regions *r)
     return r;
 }
 
-bool mlt_win_attach(mlt_win_descriptor *descriptor, uint64_t at, uint64_t bytes)
+bool mlt_win_attach(mlt_win_descriptor *descriptor, uint64_t at, uint64_t bytes, bool device)
 {
     mlt_win_guard(NULL, &descriptor->lock);
+    if (device)
+        atomic_store_explicit(&descriptor->device, true, memory_order_relaxed);
     regions *r = grown(regions_of(descriptor));
     descriptor->size = (uintptr_t)r;
     uint32_t i = first_after(r, at);

@@ -44,6 +44,7 @@ mlt_status mlt_win_check_peer(struct mlt_win_seen **seen, pid_t pid, mlt_win_des
 
 // Dynamic windows. attach: false if it overlaps memory that is attached. detach: false if none that
 // is attached begins there.
-bool mlt_win_attach(mlt_win_descriptor *descriptor, uint64_t at, uint64_t bytes);
+// device: it is memory of one.
+bool mlt_win_attach(mlt_win_descriptor *descriptor, uint64_t at, uint64_t bytes, bool device);
 bool mlt_win_detach(mlt_win_descriptor *descriptor, uint64_t at);
 void mlt_win_detach_all(mlt_win_descriptor *descriptor);

@@ -312,6 +312,7 @@ def test_build_keep():
     expect(sorted(p.name for p in keep.iterdir()) == ["Print.flow.h", "Source.flow.h", "Square.flow.h", "pipe.flow.c"],
            "headers and program")
     expect(re.match(rf"\S*/mpicc -O2 -g .*-I {re.escape(str(keep))} ", said.err), "-v shows the command", said)
+    expect(said.err.count("\n") == 4 and said.err.count(" -c ") == 3, "one for each file, and one that links", said)
     text = (keep / "pipe.flow.c").read_text()
     for line in ("    // s -> d -> q;\n", "    // Square q[N];\n    int q = flow_add(w, 16, \"q\", &module_Square, FLOW_COUNT(N));\n",
                  "    FLOW_CONST N = flow_wiring_const(w, 2, \"N\", 4);\n", "    FLOW_CONST COUNT = flow_wiring_const(w, 3, \"COUNT\", 10);\n"):
@@ -321,6 +322,68 @@ def test_build_keep():
     # The same by hand, with what is kept.
     run(BUILD / "bin/mpicc", "-I", keep, "-I", file.parent, keep / "pipe.flow.c", *modules, "-o", SCRATCH / "by_hand")
     expect(run(SCRATCH / "by_hand").out == "385\n", "by hand")
+
+
+def test_statics():
+    """What instances would share is refused with its name and file, however it is declared; constants and libraries are fine."""
+    file, modules = pipe()
+    shared = ": error: instances would share the {}: put it into the data_section of its module, make it const, or build with --shared-statics"
+    more = write("statics/more.c", """\
+        static const int table[3] = {1, 2, 3};
+        static const char *const names[] = {"a", "b"};
+        int common;
+        int extra(int i)
+        {
+            static int calls;
+            static const double factor[] = {1, 2};
+            static _Thread_local long last;
+            calls += (int)last;
+            last = i;
+            return ++calls + table[i] + names[i & 1][0] + (int)factor[i & 1];
+        }
+        """)
+    names = ["variable 'common'", "thread-local variable 'last'", "variable 'calls'"]
+    expected = [re.escape(str(more)) + shared.format(name) for name in names]
+    program = SCRATCH / "statics/app"
+    for level in ("-O2", "-O0"):
+        said = flow("build", file, *modules, more, level, "-o", program, code=1)
+        harness.only_lines(said, "\n".join(sorted(said.err.splitlines())), sorted(expected))
+    expect(not program.exists(), "no program is made")
+    said = flow("run", file, *modules, more, code=1)
+    expect("'calls'" in said.err and not said.out, "run refuses it, too", said)
+    expect(flow("run", file, *modules, more, "--shared-statics").out == "385\n", "what is asked for is allowed")
+    run(BUILD / "bin/mpicc", "-O2", "-c", more, "-o", SCRATCH / "statics/more.o")
+    said = flow("build", file, *modules, SCRATCH / "statics/more.o", "-o", program, code=1)
+    expect("statics/more.o: error: instances would share the variable 'common'" in said.err, "an object", said)
+    run("ar", "rcs", SCRATCH / "statics/libmore.a", SCRATCH / "statics/more.o")
+    flow("build", file, *modules, SCRATCH / "statics/libmore.a", "-o", program)
+    many = write("statics/many.c", "".join(f"int v{i};\n" for i in range(9)))
+    said = flow("build", file, *modules, many, "-o", program, code=1)
+    says(said, *[".*many.c: error: .* variable 'v[0-9]': .*"] * 4, ".*many.c: error: ... and 5 more")
+    cxx = write("statics/cxx.cc", """\
+        #include <iostream>
+        #include <string>
+        namespace {
+        const std::string *words(const std::string &text) { return &text; }
+        struct Counted { virtual ~Counted() {} static int count; };
+        int Counted::count;
+        }
+        template <class T> struct Of { static int seen; };
+        template <class T> int Of<T>::seen = 3;
+        void count() { std::cout << ++Counted::count << ++Of<int>::seen << words("x")->size(); }
+        """)
+    said = flow("build", file, *modules, cxx, "-o", program, code=1)
+    says(said, ".*cxx.cc" + shared.format("variable 'Counted::count'"))
+
+
+def test_sources_by_language():
+    """-x before a source is obeyed, and holds for it only as far as the compiler would have it."""
+    file, (source, *modules) = pipe()
+    odd = SCRATCH / "odd.inc"
+    odd.write_text(pathlib.Path(source).read_text())
+    program = SCRATCH / "by_language"
+    flow("build", file, "-x", "c", odd, *modules, "-o", program)
+    expect(run(program).out == "385\n", "it runs")
 
 
 def test_build_hostfile():
@@ -831,6 +894,43 @@ def test_hang_of_reduction():
                  "  results of r on worker 1: waits for the next elements of this worker"):
         expect(line in said.err.splitlines(), line, said)
     expect("cycle" not in said.err, "no cycle of processes of one worker", said)
+    for line in ("  reduction r: w[0] and w[1] have sent 1 element each; the 1st of other workers is missing",
+                 "  reduction r: w[2] has sent 0 elements, w[3] 1"):
+        expect(line in said.err.splitlines(), line, said)
+
+
+def test_hang_by_numbers():
+    """Contributors in a circle that send different numbers of elements: the report has the numbers, wherever they run."""
+    file = write("counts.flow", """\
+        Declare Module S { in double; out double; }
+        Module Main is Root requires Module S { const N = 6; S s[N]; Reduce r; flow: s -> r(sum); }
+        """)
+    module = write("counts_S.c", """\
+        #include "S.flow.h"
+        int S_run(S *my)
+        {
+            double *v, x = 1;
+            size_t n;
+            for (int i = 0; i < (my->flow.index == 1 ? 3 : my->flow.index == 5 ? 5 : 4); i++)
+                flow_send(my, &x, 1);
+            while (flow_dequeue(my, &v, &n))
+                ;
+            return 0;
+        }
+        """)
+    flow("build", file, module, "-o", "counts")
+    alone = "  reduction r: s[1] has sent 3 elements, s[5] 5, and 4 others between"
+    many = "  reduction r: s[1] has sent 3 elements, s[0], s[2], s[3] and 1 other 4"
+    for start, lines in (([], [alone]), ([BUILD / "bin/mpirun", "-n", 1, "-nfg", 6], [alone]),
+                         ([BUILD / "bin/mpirun", "-n", 3],
+                          ["  reduction r: s[1] has sent 3 elements, s[0] 4",
+                           "  reduction r: s[2] and s[3] have sent 4 elements each; the 4th of other workers is missing",
+                           "  reduction r: s[4] has sent 4 elements, s[5] 5; the 4th of other workers is missing"])):
+        said = run(*start, SCRATCH / "counts", code=125 if start else 1)
+        for line in lines:
+            expect(line in said.err.splitlines(), line, said)
+    said = run(SCRATCH / "counts", "-D", "N=5", code=1)
+    expect(many in said.err.splitlines(), many, said)
 
 
 def test_run_ends():
@@ -1090,7 +1190,7 @@ def test_place():
     expect("worker 0 on alpha" in said and "worker 3 on beta" in said and "4 ranks have no instance" in said, "hosts", said)
     said = flow("place", file, "-n", 4, "--reproducible").out
     expect(said.count("alone") == 2, "one part each", said)
-    loads = [int(re.search(r"busiest worker: \d+, (\d+) in", flow("place", ROOT / "bench/flow/balance.flow", "-n", 8, *more).out)[1])
+    loads = [int(re.search(r"busiest worker: \d+, (\d+) in", flow("place", ROOT / "papers/programs/flow/balance.flow", "-n", 8, *more).out)[1])
              for more in ([], ["--unbalanced"])]
     expect(0 < loads[0] < loads[1], "the busiest worker has less to do if reductions are balanced", loads)
     says(flow("place", file, "-n", 0, code=2), "millet flow place: option -n is '0', but should be a whole number from 1 to .*")
@@ -1102,6 +1202,103 @@ def test_place():
 
 
 # ---- the document
+
+
+# ---- goal
+
+
+def proves(program, *options, code=0):
+    """What millet goal check says last."""
+    return run(MILLET, "goal", "check", program, *options, code=code).out.splitlines()[-1]
+
+
+def goal_of(file, *options, name="it.goal"):
+    flow("goal", file, *options, "-o", SCRATCH / name)
+    return SCRATCH / name
+
+
+def test_goal_figure5():
+    """Both reductions of Figure 5 are proven in one program, to the receivers that the file says and to no others."""
+    program = goal_of(write("figure5.flow", FIGURE5), "-n", 4)
+    head = program.read_text().splitlines()[0]
+    expect(re.fullmatch(r"# .*figure5.flow on 4 workers, 1 round, elements of 8 bytes", head), "what it is", head)
+    sums = ["--is", "reduce_to", "--op", "sumFloat64", "--in", "p_out", "--out", "r1_out"]
+    product = ["--is", "reduce_to", "--op", "prodFloat64", "--in", "p_outQueue1", "--out", "got_r2", "--contributors", "1-2"]
+    expect(": right; " in proves(program, *sums, "--receivers", "0,2"), "r1")
+    expect(": right; " in proves(program, *product, "--receivers", 3), "r2")
+    proves(program, *sums, "--receivers", "0,1", code=1)
+    proves(program, *product, "--receivers", "2-3", code=1)
+    for option, value, message in (("--receivers", "0-4", "but the ranks are 0 to 3"), ("--receivers", "2-1", "but should be ranks such as 0-3,7"),
+                                   ("--contributors", "", "but should be ranks such as 0-3,7"), ("--contributors", "1,", "but should be ranks .*")):
+        said = run(MILLET, "goal", "check", program, *sums, option, value, code=2)
+        says(said, f"millet goal check: option {option} is '{value}', {message}")
+    said = run(MILLET, "goal", "check", program, "--is", "allreduce", "--op", "sumInt32", "--receivers", 1, code=2)
+    says(said, "millet goal check: --receivers has no meaning for --is allreduce: leave it out")
+
+
+def test_goal_rounds():
+    """A circle takes its results in the next round; a chain in the same one. Computing takes its time once a round."""
+    circle = write("circle.flow", "Declare Module C { in double; out double; weight 2; }\n"
+                                  "Module Main is Root requires Module C { C c[16]; Reduce r; flow: c -> r(sum); }\n")
+    program = goal_of(circle, "-n", 16)
+    expect(": right; " in proves(program, "--is", "allreduce", "--op", "sumFloat64", "--in", "c_out", "--out", "r_out"), "it is an allreduce")
+    chain = write("chain.flow", "Declare Module A { in double optional; out double optional; }\n"
+                                "Module Main is Root requires Module A { A a, b, c; flow: a -> b -> c; a @ 0; b @ 1; c @ 2; }\n")
+    free = write("free.machine", "hosts 16\nbetween-hosts L 0 o 0 g 0 G 0 O 0\nnetwork crossbar\n")
+    for file, workers, took in ((circle, 16, 3 * 2000), (chain, 3, 3000 + 2000)):  # a chain's stages overlap
+        program = goal_of(file, "-n", workers, "--rounds", 3, "--compute", 1000)
+        said = run(MILLET, "goal", "sim", "--machine", free, program).out
+        expect(re.search(rf"total +{took:,} ns", said), f"{took} ns", said)
+    deal = write("deal.flow", "Declare Module S { out double; }\nDeclare Module Q { in double; out double; }\nDeclare Module P { in double; }\n"
+                              "Module Main is Root requires Module S, Module Q, Module P { S s, t[4]; Q q[4]; P p; Deal d; Broadcast b; Reduce r, z;"
+                              " flow: s -> d -> q -> r(sum); t, r -> z(max) -> p; }\n".replace(" Broadcast b;", ""))
+    for workers in (1, 2, 3, 9):
+        expect(proves(goal_of(deal, "-n", workers, "--rounds", 2)) == "no races", "each receiver of a Deal gets one; what others have is not written to")
+
+
+def test_goal_balance():
+    """Figure 12 of the paper, simulated: concurrent reductions take less where each goes around the others' load."""
+    machine = write("gigabit.machine", "hosts 8\nbetween-hosts L 20000 o 5000 g 1000 G 8 O 0.5\nexec 0.5\nnetwork crossbar\n"
+                                       "link host latency 1000 bandwidth 0.125\n")
+    words = [ROOT / "papers/programs/flow/balance.flow", "-n", 8, "--bytes", "64K", "--rounds", 4]
+    programs = [goal_of(*words, *more, name=f"balance{len(more)}.goal") for more in ([], ["--unbalanced"])]
+    for program in programs:
+        expect(proves(program) == "no races", "it is sound")
+    said = run(MILLET, "goal", "sim", "--machine", machine, *programs).out
+    expect(float(said.splitlines()[-1].split()[4]) >= 1.2, "balancing gains a fifth at least", said)
+
+
+def test_goal_of_all():
+    """Every example on few workers and on many, with each kind of lowering."""
+    for file in sorted(ROOT.glob("examples/flow/*/*.flow")):
+        if file.parent.name in ("wrong", "many"):
+            continue
+        for words in (["-n", 3, "-nfg", 2], ["-n", 5, "--reproducible"], ["-n", 4, "--hostfile", write("two_hosts", "a:2\nb:2\n"), "--rounds", 2]):
+            expect(proves(goal_of(file, *words)) == "no races", f"{file.name} {words}")
+
+
+def test_goal_errors():
+    file = write("own.flow", """\
+        include "own.h";
+        Declare Operation pool(struct moments) ordered;
+        Declare Module S { in struct moments; out struct moments; }
+        Module Main is Root requires Module S { S s[4]; Reduce r; flow: s -> r(pool); }
+        """)
+    program = goal_of(file, "-n", 4, "--bytes", 24)
+    expect(": right; " in proves(program, "--is", "reduce_to", "--user-op", 0, "--in", "s_out", "--out", "r_out"), "an operation of the program's")
+    says(flow("goal", write("circle2.flow", """\
+        Declare Module S { in double; out double; }
+        Module Main is Root requires Module S { S s, t; Broadcast b, c; flow: s, c -> b; b -> c, t; t -> s; }
+        """), "-n", 2, code=1), "millet flow goal: .*circle2.flow: . on worker . waits for itself: collectives that lead to each other, with no module "
+                                "between, have no rounds")
+    says(flow("goal", write("unlike.flow", """\
+        Declare Module S { out double; }
+        Declare Module P { in double; }
+        Module Main is Root requires Module S, Module P { S s[3]; P p; Collect c; Reduce r; flow: s[0:1] -> c; c, s[2] -> r(sum) -> p; }
+        """), code=1), r"millet flow goal: .*unlike.flow: in a round reduction r gets 2 elements from c, but 1 from s\[2\]")
+    says(flow("goal", write("figure5.flow", FIGURE5), "--bytes", 12, code=1), ".*warning: .*",
+         "millet flow goal: .*: elements of 12 bytes are no whole number of values of 8 bytes, which reduction r[12] combines")
+    says(flow("goal", write("figure5.flow", FIGURE5), "-o", "/proc/x", code=1), ".*warning: .*", "millet flow goal: .*/proc/x.*")
 
 
 def test_document():

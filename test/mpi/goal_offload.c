@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Offload: while a rank looks at its memory only, and calls nothing, its schedule comes to its end:
-// the last action is a function that raises a flag. Ranks that share a worker are told that it
-// cannot be.
+// the last action is a function that raises a flag. Where ranks share a worker, one that computes
+// holds up the others, but not their schedules.
 
 #define _DEFAULT_SOURCE // setenv, usleep
 #include <dirent.h>
+#include <fgmpi.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "goal_check.h"
@@ -48,6 +52,13 @@ static GOAL_Sched pipeline(int rank, int size, unsigned char *buf, atomic_int *f
     return compiled(g);
 }
 
+static int shares(void)
+{
+    int ranks;
+    CHECK_OK(MPIX_Get_collocated_size(&ranks));
+    return ranks > 1;
+}
+
 static void drive(int rank, int size)
 {
     unsigned char *buf = must_alloc(PIECES * PIECE);
@@ -62,8 +73,8 @@ static void drive(int rank, int size)
             pattern_fill(buf, PIECES * PIECE, round);
         atomic_store(&flag, 0);
         CHECK_OK(GOAL_Sched_start(s, &request));
-        while (round % 2 == 0 && !atomic_load(&flag)) // no call: somebody else must do it
-            sched_yield();
+        while (!shares() && round % 2 == 0 && !atomic_load(&flag))
+            sched_yield(); // no call: somebody else must do it
         CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
         CHECK_INT(atomic_load(&flag), 1);
         CHECK_PATTERN(buf, PIECES * PIECE, round);
@@ -92,6 +103,88 @@ static void drive(int rank, int size)
     CHECK_OK(GOAL_Sched_free(&s));
     CHECK_OK(GOAL_Sched_free(&other));
     free(buf);
+}
+
+static void wait_in_vain(void *buf1, int size1, void *buf2, int size2)
+{
+    (void)size1, (void)buf2, (void)size2;
+    while (!atomic_load((atomic_int *)buf1))
+        usleep(1000);
+}
+
+// Once rank 0 says so, a message goes round all ranks. Rank 0 computes until it is back, and no other
+// rank of its worker can run meanwhile.
+static void compute(int rank, int size)
+{
+    unsigned char *buf = must_alloc(PIECE), *back = must_alloc(PIECE);
+    atomic_int go = 0, flag = 0;
+    int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    GOAL_Goal g = GOAL_Create();
+    GOAL_fid wait = CHECK_ID(GOAL_Reg_func(g, wait_in_vain)),
+             raise = CHECK_ID(GOAL_Reg_func(g, raise_flag));
+    GOAL_id recv = CHECK_ID(GOAL_Recv(g, rank ? buf : back, PIECE, before));
+    GOAL_id send = CHECK_ID(GOAL_Send(g, buf, PIECE, next));
+    GOAL_id end = CHECK_ID(GOAL_Exec(g, raise, &flag, sizeof flag, NULL, 0));
+    CHECK_OK(
+        GOAL_Requ(g, send, rank ? recv : CHECK_ID(GOAL_Exec(g, wait, &go, sizeof go, NULL, 0))));
+    CHECK_OK(GOAL_Requ(g, end, recv));
+    CHECK_OK(GOAL_Requ(g, end, send));
+    GOAL_Sched s = compiled(g);
+    CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+    for (unsigned round = 0; round < 20; round++) {
+        MPI_Request request;
+        memset(back, 0, PIECE);
+        if (rank == 0)
+            pattern_fill(buf, PIECE, round);
+        atomic_store(&flag, 0);
+        CHECK_OK(GOAL_Sched_start(s, &request));
+        CHECK_OK(MPI_Barrier(WORLD));
+        atomic_store(&go, 1);
+        while (rank == 0 && !atomic_load(&flag))
+            sched_yield();
+        atomic_store(&go, 0);
+        CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_PATTERN(rank ? buf : back, PIECE, round);
+    }
+    CHECK_OK(GOAL_Sched_free(&s));
+    free(buf);
+    free(back);
+}
+
+// A rank that sleeps, or waits for a descriptor, lets the others run. The thread goes on.
+static void sleep_between(int rank, int size)
+{
+    unsigned char *buf = must_alloc(PIECES * PIECE);
+    atomic_int flag = 0;
+    GOAL_Sched s = pipeline(rank, size, buf, &flag);
+    CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+    for (unsigned round = 0; round < 20; round++) {
+        MPI_Request request;
+        int pipes[2];
+        if (rank == 0)
+            pattern_fill(buf, PIECES * PIECE, round);
+        CHECK(pipe(pipes) == 0);
+        CHECK_OK(GOAL_Sched_start(s, &request));
+        usleep(1000 * (unsigned)((rank + round) % 3));
+        struct pollfd look = {.fd = pipes[0], .events = POLLIN};
+        CHECK_INT(poll(&look, 1, rank % 2 ? 0 : 2), 0);
+        CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_PATTERN(buf, PIECES * PIECE, round);
+        CHECK(close(pipes[0]) == 0 && close(pipes[1]) == 0);
+    }
+    CHECK_OK(GOAL_Sched_free(&s));
+    free(buf);
+}
+
+// Ranks that share a worker have either threads of theirs or the library's.
+static void refused_to_threads(int provided)
+{
+    GOAL_Sched s = compiled(GOAL_Create());
+    errors_return();
+    if (provided >= MPI_THREAD_SERIALIZED) // not in all builds
+        CHECK_ERROR(GOAL_Sched_set(s, GOAL_OFFLOAD, 1), MPI_ERR_UNSUPPORTED_OPERATION,
+                    "GOAL_Sched_set", "have asked for MPI_THREAD_SERIALIZED");
+    CHECK_OK(GOAL_Sched_free(&s));
 }
 
 // The call that calls this is not inside the gate, so there cannot be one yet.
@@ -132,6 +225,50 @@ static void callbacks(void)
     CHECK_OK(MPI_Comm_free_keyval(&key));
 }
 
+static volatile sig_atomic_t signalled;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    signalled++;
+}
+
+// A process that sends SIGUSR1 to this one soon.
+static pid_t fork_sender(void)
+{
+    pid_t us = getpid(), child = fork();
+    if (child != 0)
+        return child;
+    usleep(300000);
+    kill(us, SIGUSR1);
+    _exit(0);
+}
+
+// Ranks have a signal handler, and the library's thread drives while nobody else can: it ends the
+// sleeps of ranks to which a signal has come.
+static void signals(int rank, int size)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    unsigned char *buf = must_alloc(PIECES * PIECE);
+    atomic_int flag = 0;
+    MPI_Request request;
+    GOAL_Sched s = pipeline(rank, size, buf, &flag);
+    pattern_fill(buf, PIECES * PIECE, rank);
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
+    pid_t sender = rank == 0 ? fork_sender() : 0;
+    if (rank > 0) // under way until rank 0 starts it, too
+        CHECK_OK(GOAL_Sched_start(s, &request));
+    CHECK(sleep(20) > 0 && signalled == 1);
+    if (rank == 0)
+        CHECK_OK(GOAL_Sched_start(s, &request));
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_PATTERN(buf, PIECES * PIECE, 0);
+    CHECK(rank > 0 || (sender > 0 && waitpid(sender, NULL, 0) == sender));
+    CHECK_OK(GOAL_Sched_free(&s));
+    free(buf);
+}
+
 // Libraries end with the attributes of MPI_COMM_SELF, while MPI still works.
 static int end_of_library(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -170,13 +307,6 @@ static void meet(void *buf1, int size1, void *buf2, int size2)
     atomic_fetch_add(&added, 1);
     if (pthread_equal(pthread_self(), caller))
         atomic_store(&on_caller, 1);
-}
-
-static void wait_in_vain(void *buf1, int size1, void *buf2, int size2)
-{
-    (void)size1, (void)buf2, (void)size2;
-    while (!atomic_load((atomic_int *)buf1))
-        usleep(1000);
 }
 
 // Local work that depends on nothing: the start returns before it is done, it runs on other
@@ -236,14 +366,18 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "setting") == 0) // read in MPI_Init, where the process is one rank
         CHECK(setenv("MILLET_GOAL_OFFLOAD", "yes", 1) == 0);
-    CHECK_OK(MPI_Init(&argc, &argv));
+    int provided = MPI_THREAD_SINGLE;
+    if (strcmp(what, "threads") == 0)
+        CHECK_OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+    else
+        CHECK_OK(MPI_Init(&argc, &argv));
     int rank = world_rank(), size = world_size();
-    if (strcmp(what, "refused") == 0) {
-        errors_return();
-        GOAL_Sched s = compiled(GOAL_Create());
-        CHECK_ERROR(GOAL_Sched_set(s, GOAL_OFFLOAD, 1), MPI_ERR_UNSUPPORTED_OPERATION,
-                    "GOAL_Sched_set", "shares its worker");
-        CHECK_OK(GOAL_Sched_free(&s));
+    if (strcmp(what, "threads") == 0) {
+        refused_to_threads(provided);
+    } else if (strcmp(what, "sleep") == 0) {
+        sleep_between(rank, size);
+    } else if (strcmp(what, "signals") == 0) {
+        signals(rank, size);
     } else if (strcmp(what, "local") == 0) {
         local_work(rank, size);
     } else if (strcmp(what, "stuck") == 0) { // the report shows the rank's call, not the thread
@@ -277,17 +411,18 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "callbacks") == 0) {
         callbacks();
     } else if (strcmp(what, "library") == 0) { // nothing is left, whoever used it last
-        int key, before = threads();
+        int key, before = threads(), shared = shares();
         drive(rank, size);
         CHECK_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_library, &key, NULL));
         CHECK_OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
         CHECK_OK(MPI_Finalize());
-        for (int i = 0; i < 2000 && threads() != before; i++)
+        for (int i = 0; i < 2000 && threads() != before && !shared; i++)
             usleep(1000); // the system forgets a thread a little later than it ends
-        CHECK_INT(threads(), before);
+        CHECK(shared || threads() == before); // others of the worker may still use it
         return 0;
     } else {
         drive(rank, size);
+        compute(rank, size);
     }
     CHECK_OK(MPI_Finalize());
     return 0;

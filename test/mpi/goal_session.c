@@ -61,7 +61,7 @@ static void both(void)
     CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     MPI_Comm comm = comm_of(session, "both");
     GOAL_Sched s = make(comm, &out, &in);
-    (void)GOAL_Sched_set(s, GOAL_OFFLOAD, 1); // refused where ranks share a worker
+    CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
     go_round(comm, s, &in);
     CHECK_OK(MPI_Finalize());
     go_round(comm, s, &in);

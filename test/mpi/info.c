@@ -206,7 +206,7 @@ static void check_env_object(MPI_Info info, int argc, char **argv)
     check_text(info, "wdir", value);
     CHECK(value[0] == '/');
     check_text(info, "mpi_memory_alloc_kinds", value);
-    CHECK(strcmp(value, "system,mpi") == 0);
+    CHECK(strcmp(value, "mpi,system") == 0);
 }
 
 static void check_env(int argc, char **argv)

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fit on one processor: the reference.
+#include <stdio.h>
+
 #include "chemistry.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
     fit f;
-    double errors[ERRORS];
+    const char *wrong = fit_begin(&f, argc, argv);
 
-    fit_begin(&f);
+    if (wrong) {
+        fprintf(stderr, "%s\n", wrong);
+        return 1;
+    }
     do {
         for (int i = 0; i < PARAMETERS + 1; i++) {
-            fit_errors(&f, i, 0, 1, errors);
-            fit_take(&f, i, errors);
+            fit_errors(&f, i, 0, 1);
+            fit_take(&f, i, f.own);
         }
     } while (fit_step(&f));
     fit_print(&f);
+    fit_end(&f);
     return 0;
 }

@@ -98,6 +98,15 @@ static inline const void *mlt_arch_signal_pc(const void *context)
     return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
 }
 
+static inline bool mlt_arch_peek_failed(void *context)
+{
+    mcontext_t *at = &((ucontext_t *)context)->uc_mcontext;
+    if (at->pc != (uintptr_t)mlt_arch_peek_load)
+        return false;
+    at->pc = (uintptr_t)mlt_arch_peek_refused;
+    return true;
+}
+
 #define MLT_ARCH_HANDLER
 
 static inline long mlt_arch_signal_call(const void *context, bool *again, uint64_t arguments[3])

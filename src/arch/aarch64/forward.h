@@ -15,6 +15,7 @@
             "mov x29, sp\n"                                                                        \
             "stp x0, x1, [sp, #16]\n"                                                              \
             "str x2, [sp, #32]\n"                                                                  \
+            "mov x1, x0\n"                                                                         \
             "mov x0, x30\n"                                                                        \
             "bl " #choose "\n"                                                                     \
             "mov x16, x0\n"                                                                        \

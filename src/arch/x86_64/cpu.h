@@ -99,6 +99,15 @@ static inline const void *mlt_arch_signal_pc(const void *context)
     return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }
 
+static inline bool mlt_arch_peek_failed(void *context)
+{
+    greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    if (*pc != (greg_t)(uintptr_t)mlt_arch_peek_load)
+        return false;
+    *pc = (greg_t)(uintptr_t)mlt_arch_peek_refused;
+    return true;
+}
+
 // qemu 7 calls handlers on stacks that are not aligned.
 #define MLT_ARCH_HANDLER __attribute__((force_align_arg_pointer))
 

@@ -14,6 +14,7 @@
             ".cfi_adjust_cfa_offset 8\n"                                                           \
             "pushq %rdx\n"                                                                         \
             ".cfi_adjust_cfa_offset 8\n"                                                           \
+            "movq %rdi, %rsi\n"                                                                    \
             "movq 24(%rsp), %rdi\n"                                                                \
             "call " #choose "\n"                                                                   \
             "popq %rdx\n"                                                                          \

@@ -43,8 +43,9 @@ typedef struct mlt_coll_shape {
     const mlt_goal_messages *parts; // EXCHANGE: for emit the list of its rank, which is all that it
                                     // knows; for mlt_coll_program and mlt_coll_spec [ranks]
     const struct mlt_coll_hosts *hosts; // hosts/map.h: where the ranks are; NULL: on one host
-    uint8_t keep;                       // mlt_coll_keep
-    const void *user;                   // the algorithm's own (mlt_coll_alg.user)
+    uint32_t center;  // 1 and the host on which a stage between hosts combines; 0: no matter
+    uint8_t keep;     // mlt_coll_keep
+    const void *user; // the algorithm's own (mlt_coll_alg.user)
 } mlt_coll_shape;
 
 typedef struct mlt_coll_alg {

@@ -27,7 +27,7 @@ void mlt_coll_op_predefined(mlt_coll_op *op, const mlt_reduction *reduction,
         .element = reduction->element,
         .commutes = reduction->commutes,
         .exact = reduction->exact,
-        .direct = true,
+        .direct = !datatype || !datatype->device, // flow gives none
         .kernel = reduction->kernel,
         .datatype = datatype,
         .same = (uintptr_t)reduction->kernel,

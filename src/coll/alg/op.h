@@ -26,7 +26,8 @@ typedef struct mlt_coll_op {
     bool commutes;
     bool exact;     // no bit depends on brackets; unknown for a user's function: false
     bool scratched; // result = result op second needs scratch memory; reversed never does
-    bool direct;    // the user's elements lie as they are wanted: load and store are not needed
+    bool direct; // the user's elements lie as they are wanted: load and store are not needed; not
+                 // if they are in memory of a device
 
     // For functions and for load and store.
     mlt_op_kernel *kernel;    // predefined operations; NULL: the user's

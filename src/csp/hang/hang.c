@@ -14,6 +14,7 @@
 #include "base/compare.h"
 #include "base/numbers.h"
 #include "base/table.h"
+#include "base/upcalls.h"
 #include "csp/hang/hang_int.h"
 #include "os/os.h"
 
@@ -313,6 +314,8 @@ size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size)
     mlt_waitfor_graph_free(&g);
     if (w.length > 0 && text[w.length - 1] != '\n') // it was cut
         text[w.length - 1] = '\n';
+    if (mlt_upcalls.sent && w.length < size)
+        w.length += mlt_upcalls.sent(text + w.length, size - w.length);
     return w.length;
 }
 

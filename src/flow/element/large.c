@@ -11,7 +11,12 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-enum { QUARTERS = 4, LARGE_ALIGNED = 64 };
+enum {
+    QUARTERS = 4,
+    LARGE_ALIGNED = 64,
+    HAND = 8,              // pieces that a worker keeps for itself
+    HAND_BYTES = 256 << 10 // of one, at most
+};
 
 typedef struct spare {  // lies in the memory itself
     mlt_list_node same; // of its size, the youngest first
@@ -19,9 +24,18 @@ typedef struct spare {  // lies in the memory itself
     uint64_t bytes;
 } spare;
 
-static pthread_mutex_t large_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t large_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; // held for some ns
 static mlt_list_node classes[MLT_FLOW_LARGE_CLASSES], all; // next NULL: not used yet
 static uint64_t kept;
+
+// What this thread gave last, without the lock: it often needs as much again.
+static _Thread_local struct {
+    spare *of[HAND];
+    uint32_t count;
+    bool known; // its end gives all of it to the store
+} hand __attribute__((tls_model("initial-exec")));
+static pthread_key_t hand_key;
+static pthread_once_t hand_once = PTHREAD_ONCE_INIT;
 
 uint64_t mlt_flow_large_class(uint64_t bytes, uint32_t *number)
 {
@@ -54,6 +68,18 @@ static MLT_COLD void *new_memory(uint64_t size, uint64_t bytes)
     return memory;
 }
 
+static spare *take_from_hand(uint64_t size)
+{
+    for (uint32_t i = hand.count; i-- > 0;) {
+        spare *s = hand.of[i];
+        if (s->bytes == size) {
+            hand.of[i] = hand.of[--hand.count];
+            return s;
+        }
+    }
+    return NULL;
+}
+
 void *mlt_flow_large_take(uint64_t bytes)
 {
     uint32_t number;
@@ -61,9 +87,11 @@ void *mlt_flow_large_take(uint64_t bytes)
     if (bytes > SIZE_MAX / 2)
         return new_memory(0, bytes);
     uint64_t size = mlt_flow_large_class(bytes, &number);
+    spare *s = take_from_hand(size);
+    if (s)
+        return s;
     pthread_mutex_lock(&large_lock);
     mlt_list_node *list = list_at(&classes[number]);
-    spare *s = NULL;
     if (!mlt_list_empty(list)) {
         s = mlt_container_of(list->next, spare, same);
         take_out(s);
@@ -94,6 +122,42 @@ static void free_all(spare *s)
     }
 }
 
+static void store(spare *s, uint32_t number)
+{
+    pthread_mutex_lock(&large_lock);
+    mlt_list_push_front(list_at(&classes[number]), &s->same);
+    mlt_list_push_front(list_at(&all), &s->all);
+    kept += s->bytes;
+    spare *old = surplus(MLT_FLOW_LARGE_KEPT);
+    pthread_mutex_unlock(&large_lock);
+    free_all(old);
+}
+
+static void empty_hand(void *unused)
+{
+    (void)unused;
+    while (hand.count > 0) {
+        spare *s = hand.of[--hand.count];
+        uint32_t number;
+        (void)mlt_flow_large_class(s->bytes, &number);
+        store(s, number);
+    }
+    hand.known = false;
+}
+
+static void make_hand_key(void)
+{
+    if (pthread_key_create(&hand_key, empty_hand) != 0)
+        mlt_fatal("the system has no key for a thread's memory of elements");
+}
+
+static MLT_COLD void know_hand(void)
+{
+    (void)pthread_once(&hand_once, make_hand_key);
+    (void)pthread_setspecific(hand_key, &hand); // without it the end of a thread forgets its pieces
+    hand.known = true;
+}
+
 void mlt_flow_large_give(void *memory, uint64_t bytes)
 {
     spare *s = memory;
@@ -104,13 +168,13 @@ void mlt_flow_large_give(void *memory, uint64_t bytes)
         return;
     }
     s->bytes = size;
-    pthread_mutex_lock(&large_lock);
-    mlt_list_push_front(list_at(&classes[number]), &s->same);
-    mlt_list_push_front(list_at(&all), &s->all);
-    kept += size;
-    spare *old = surplus(MLT_FLOW_LARGE_KEPT);
-    pthread_mutex_unlock(&large_lock);
-    free_all(old);
+    if (size > HAND_BYTES || hand.count == HAND) {
+        store(s, number);
+        return;
+    }
+    if (MLT_UNLIKELY(!hand.known))
+        know_hand();
+    hand.of[hand.count++] = s;
 }
 
 uint64_t mlt_flow_large_kept(void)
@@ -123,6 +187,7 @@ uint64_t mlt_flow_large_kept(void)
 
 void mlt_flow_large_forget(void)
 {
+    empty_hand(NULL);
     pthread_mutex_lock(&large_lock);
     spare *old = surplus(0);
     pthread_mutex_unlock(&large_lock);

@@ -4,7 +4,8 @@
 // spend as long in page faults as in copying.
 //
 // All workers of a process share one store, for a worker may free what another one made. It has a
-// lock, which costs nothing beside writing so much memory.
+// lock, at which a worker spins before it sleeps: another one holds it for some nanoseconds only.
+// A worker keeps the last few pieces that it gave for itself.
 #pragma once
 
 #include <stdint.h>
@@ -25,7 +26,7 @@ uint64_t mlt_flow_large_class(uint64_t bytes, uint32_t *number);
 void *mlt_flow_large_take(uint64_t bytes) MLT_MUST_CHECK;
 void mlt_flow_large_give(void *memory, uint64_t bytes);
 
-// What the store keeps now. For tests.
+// What the store keeps now, without what workers keep. For tests.
 uint64_t mlt_flow_large_kept(void);
-// Gives all that is kept back to the system.
+// Gives back to the system what the store and the calling thread keep.
 void mlt_flow_large_forget(void);

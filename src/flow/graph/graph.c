@@ -241,6 +241,7 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
         mlt_flow_graph_say(&b, root->file, root->line, MLT_FLOW_ERROR,
                            "%s has no instances: there is nothing to run", root->name);
     graph_check_given(&b);
+    mlt_flow_check_parameters(&b);
     mlt_flow_check_wires(&b);
     mlt_flow_resolve_ports(&b);
     sort_edges(&b);

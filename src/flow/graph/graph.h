@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "flow/graph/index.h"
+#include "flow/graph/parameter.h"
 
 typedef enum mlt_flow_kind {
     MLT_FLOW_MODULE,
@@ -48,6 +49,8 @@ typedef struct mlt_flow_vector {
     int line;
     const flow_op *op; // of a Reduce: what its statement said
     uint32_t weight;
+    mlt_flow_parameter *parameters; // [parameter_count], of a network module
+    size_t parameter_count;
 } mlt_flow_vector;
 
 typedef struct mlt_flow_edge {

@@ -4,6 +4,7 @@
 //     graph.c  begin and end, names, adjacency
 //     wire.c   the wiring functions of millet/flow.h
 //     port.c   queues of nested roots
+//     parameter.c  parameters of instances
 //     check.c  what can be said only of the whole
 //
 // An end of a wire is a node, or a port: a queue of one instance of a nested root. Ports have
@@ -172,6 +173,9 @@ const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char 
 
 // port.c
 void mlt_flow_resolve_ports(mlt_flow_builder *b);
+// parameter.c: those of a new vector; and whether all that must be written are.
+void mlt_flow_add_parameters(mlt_flow_builder *b, mlt_flow_vector *v);
+void mlt_flow_check_parameters(mlt_flow_builder *b);
 // check.c: while there are ports, and when they are gone.
 void mlt_flow_mark_input(mlt_flow_builder *b, uint32_t node, uint16_t queue);
 void mlt_flow_check_wires(mlt_flow_builder *b);

@@ -212,6 +212,7 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
         .line = line,
         .weight = kind == MLT_FLOW_MODULE ? (uint32_t)(module->weight ? module->weight : 1) : 0,
     };
+    mlt_flow_add_parameters(b, &v);
     MLT_ARRAY_WANT(g->vectors, g->vector_count + 1ull, b->vector_room);
     *MLT_FLOW_ADD(b->vector_info) = (mlt_flow_vector_more){
         .module = graph_wire_row_of(b, module),

@@ -6,6 +6,7 @@
 //     pair.c    ... of which two share one copy of long data
 //     round.c   a Reduce with parts on several workers: the n-th run of its schedule
 //     news.c    what those parts tell each other by packets
+//     sent.c    what contributors have sent, for hang reports
 //
 // docs/internals/flow-collectives.md has the picture.
 #pragma once

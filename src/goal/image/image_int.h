@@ -12,22 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "goal/image/head.h"
 #include "goal/sched.h"
 
-enum { MLT_GOAL_IMAGE_VERSION = 1, MLT_GOAL_IMAGE_ORDER = 0x01020304 };
+enum { MLT_GOAL_IMAGE_VERSION = 1 };
 extern const char mlt_goal_image_magic[8]; // as PNG's: shows that a transfer changed line ends
-
-typedef struct mlt_goal_image_header {
-    char magic[8];
-    uint32_t version;
-    uint32_t order;    // MLT_GOAL_IMAGE_ORDER in the byte order of its writer
-    uint64_t size;     // of the file
-    uint64_t checksum; // of the file, with 0 here
-    uint32_t ranks;    // of the program
-    uint32_t held;     // of the table
-    uint32_t buffers;  // of all of the table
-    uint32_t names;    // bytes, the filling not counted
-} mlt_goal_image_header;
 
 typedef struct mlt_goal_image_rank {
     uint32_t rank, like;
@@ -42,8 +31,7 @@ typedef struct mlt_goal_image_buffer {
     uint32_t unused;
 } mlt_goal_image_buffer;
 
-_Static_assert(sizeof(mlt_goal_image_header) == 48 && sizeof(mlt_goal_image_rank) == 56 &&
-                   sizeof(mlt_goal_image_buffer) == 16,
+_Static_assert(sizeof(mlt_goal_image_rank) == 56 && sizeof(mlt_goal_image_buffer) == 16,
                "the file's layout has no holes");
 
 struct mlt_goal_image {
@@ -54,13 +42,6 @@ struct mlt_goal_image {
     const char *names;
     void *copy; // of the bytes, if theirs were not aligned
 };
-
-// A checksum of 64 bits, of words of 8 bytes, so that a change in any single one shows. `size` is a
-// multiple of 8; the header's checksum counts as 0.
-uint64_t mlt_goal_image_checksum(const void *bytes, size_t size);
-
-// NULL: what can be a buffer's name in a file. Else what is wrong.
-const char *mlt_goal_image_name_fault(const char *name);
 
 // Everything about one rank's code that its entry, its buffers and the number of ranks imply. NULL:
 // it is fine; else what is wrong, in words. *action: where, or MLT_GOAL_NONE.

@@ -22,6 +22,7 @@
 
 #include "base/export.h"
 #include "fiber/await.h"
+#include "fiber/gate.h"
 #include "host/caller.h"
 #include "host/libc/libc.h"
 #include "host/libc/signals.h"
@@ -58,7 +59,10 @@ static inline mlt_sched *worker_of(const void *caller)
 static void let_others_run(void)
 {
     int saved = errno;
-    mlt_p2p_poll(mlt_rank_self());
+    mlt_rank *me = mlt_rank_self();
+    mlt_gate *gate = mlt_gate_in(mlt_sched_self);
+    mlt_p2p_poll(me);
+    mlt_gate_out(gate);
     errno = saved;
 }
 

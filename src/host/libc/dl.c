@@ -18,6 +18,7 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "gpu/gpu.h"
 #include "host/caller.h"
 #include "host/entry.h"
 #include "host/globals.h"
@@ -447,29 +448,38 @@ static void *own_vsym(void *handle, const char *name, const char *version)
 // ---- the ways in
 
 // Called by assembly.
-void *mlt_dl_open_for(uintptr_t caller) __attribute__((visibility("hidden")));
-void *mlt_dl_sym_for(uintptr_t caller) __attribute__((visibility("hidden")));
-void *mlt_dl_vsym_for(uintptr_t caller) __attribute__((visibility("hidden")));
+void *mlt_dl_open_for(uintptr_t caller, uintptr_t first) __attribute__((visibility("hidden")));
+void *mlt_dl_sym_for(uintptr_t caller, uintptr_t first) __attribute__((visibility("hidden")));
+void *mlt_dl_vsym_for(uintptr_t caller, uintptr_t first) __attribute__((visibility("hidden")));
 
-void *mlt_dl_open_for(uintptr_t caller)
+// What a driver loads is the process's, as the driver is.
+static bool is_once(const mlt_images *images, uintptr_t caller)
 {
+    return mlt_images_share(images, (const void *)caller);
+}
+
+void *mlt_dl_open_for(uintptr_t caller, uintptr_t first)
+{
+    mlt_gpu_expect((const char *)first);
     uint32_t index;
-    return images_for(caller, &index) ? (void *)own_open : (void *)MLT_LIBC(dlopen);
+    const mlt_images *images = images_for(caller, &index);
+    return images && !is_once(images, caller) ? (void *)own_open : (void *)MLT_LIBC(dlopen);
 }
 
 // The original's addresses are those of the first rank.
 static bool has_image(uintptr_t caller)
 {
     uint32_t index = 0;
-    return images_for(caller, &index) && index;
+    const mlt_images *images = images_for(caller, &index);
+    return images && index && !is_once(images, caller);
 }
 
-void *mlt_dl_sym_for(uintptr_t caller)
+void *mlt_dl_sym_for(uintptr_t caller, uintptr_t first)
 {
     return has_image(caller) ? (void *)own_sym : (void *)MLT_LIBC(dlsym);
 }
 
-void *mlt_dl_vsym_for(uintptr_t caller)
+void *mlt_dl_vsym_for(uintptr_t caller, uintptr_t first)
 {
     return has_image(caller) ? (void *)own_vsym : (void *)MLT_LIBC(dlvsym);
 }

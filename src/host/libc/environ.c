@@ -15,6 +15,8 @@
 
 #include "base/array.h"
 #include "base/export.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "host/entry.h"
 #include "host/globals.h"
 #include "host/libc/libc.h"
@@ -30,8 +32,16 @@ typedef struct mlt_environ {
     uint32_t memory_count, memory_room;
 } mlt_environ_own;
 
-static char **first; // what ranks begin with; nobody changes it
-static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; // threads of a rank may all do so
+enum { MOST_DEALT = 64 }; // GPUs of a host
+static const char deal_name[] = "MILLET_GPU_DEAL", device_name[] = "MILLET_GPU_DEVICE";
+
+// What ranks begin with; nobody changes it. Where mpirun has dealt GPUs there are several, which
+// differ in MILLET_GPU_DEVICE: rank i of the process begins with number i % begin_count.
+static char ***begins, **begin_only;
+static uint32_t begin_count = 1;
+// Threads of a rank may all change its environment, and threads that outlive their ranks share the
+// process's: libc frees an array that has become too small while others read it.
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 // Streams of popen, under `lock`.
 typedef struct piped {
@@ -47,12 +57,17 @@ static struct {
 
 // ---- whose
 
+static char **begin_of(const mlt_rank *me)
+{
+    return begin_count > 1 ? begins[mlt_globals_index(me) % begin_count] : begin_only;
+}
+
 static struct mlt_environ *environ_own_of(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->environ) {
         own->environ = mlt_xcalloc(1, sizeof *own->environ);
-        own->environ->place = first;
+        own->environ->place = begin_of(me);
     }
     return own->environ;
 }
@@ -71,19 +86,75 @@ static char **array_of(mlt_rank *me)
     if (own)
         return *own;
     const mlt_rank_own *mine = me->own;
-    return mine && mine->environ ? mine->environ->place : first;
+    return mine && mine->environ ? mine->environ->place : begin_of(me);
+}
+
+// The entry of that name; NULL: none.
+static char **environ_find(char **array, const char *name, size_t length)
+{
+    for (char **entry = array; entry && *entry; entry++)
+        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
+            return entry;
+    return NULL;
+}
+
+static char **copy_of(char **array)
+{
+    size_t count = 0;
+    while (array && array[count])
+        count++;
+    char **copy = mlt_xcalloc(count + 1, sizeof *copy);
+    if (count)
+        memcpy(copy, array, count * sizeof *copy);
+    return copy;
+}
+
+// "each" numbers from `first` on, separated by commas.
+static char *device_entry(uint32_t first, uint32_t each)
+{
+    mlt_text text = {0};
+    mlt_text_add(&text, "%s=%u", device_name, first);
+    for (uint32_t k = 1; k < each; k++)
+        mlt_text_add(&text, ",%u", first + k);
+    return text.text;
+}
+
+// What mpirun says in MILLET_GPU_DEAL (launch/plan/deal.h). The arrays stay as long as the process.
+static void begin_dealt(void)
+{
+    char **deal = environ_find(begin_only, deal_name, sizeof deal_name - 1),
+         **at = environ_find(begin_only, device_name, sizeof device_name - 1);
+    unsigned kinds = 0, each = 0;
+    if (!deal || !at || sscanf(*deal + sizeof deal_name, "%u,%u", &kinds, &each) != 2 ||
+        kinds < 2 || kinds > MOST_DEALT || each < 1 || each > MOST_DEALT)
+        return;
+    begins = mlt_xcalloc(kinds, sizeof *begins);
+    begins[0] = begin_only;
+    for (uint32_t i = 1; i < kinds; i++) {
+        begins[i] = copy_of(begin_only);
+        begins[i][at - begin_only] = device_entry(i * each, each);
+    }
+    begin_count = kinds;
 }
 
 void mlt_environ_begin(void)
 {
-    size_t count = 0;
-    while (environ && environ[count])
-        count++;
-    char **copy = mlt_xcalloc(count + 1, sizeof *copy);
-    if (count)
-        memcpy(copy, environ, count * sizeof *copy);
-    first = environ;
-    environ = copy; // the first rank's, and libc's
+    begin_only = environ;
+    environ = copy_of(environ); // the first rank's, and libc's
+    begin_dealt();
+}
+
+void mlt_environ_rank(mlt_rank *me)
+{
+    bool other = begin_count > 1 && mlt_globals_are_own() && mlt_globals_index(me) > 0;
+    char ***own = other ? mlt_globals_variable(me, &environ) : NULL;
+    if (own)
+        *own = begin_of(me);
+}
+
+char **mlt_environ_given(const mlt_rank *me, char **envp)
+{
+    return begin_count > 1 ? begin_of(me) : envp;
 }
 
 char **mlt_environ(void)
@@ -109,7 +180,7 @@ void mlt_environ_free(mlt_environ_own *own)
         return;
     bool process = own->array && environ == own->array;
     if (process)
-        environ = first;
+        environ = begin_only;
     for (uint32_t i = 0; i < own->memory_count && !process; i++)
         free(own->memory[i]);
     free(own->memory);
@@ -117,15 +188,6 @@ void mlt_environ_free(mlt_environ_own *own)
 }
 
 // ---- looking and changing
-
-// The entry of that name; NULL: none.
-static char **environ_find(char **array, const char *name, size_t length)
-{
-    for (char **entry = array; entry && *entry; entry++)
-        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
-            return entry;
-    return NULL;
-}
 
 static bool is_name(const char *name)
 {
@@ -188,11 +250,28 @@ static void take_away(mlt_rank *me, const char *name)
 
 // ---- what programs call
 
+// Around libc's own functions, for a thread without a rank: see `changing`.
+static void libc_begins(void)
+{
+    if (mlt_entry_many())
+        pthread_mutex_lock(&changing);
+}
+
+static void libc_ends(void)
+{
+    if (mlt_entry_many())
+        pthread_mutex_unlock(&changing);
+}
+
 MLT_INTERPOSE char *getenv(const char *name)
 {
     mlt_rank *me = mlt_thread_sharer();
-    if (!me)
-        return MLT_LIBC(getenv)(name);
+    if (!me) {
+        libc_begins();
+        char *value = MLT_LIBC(getenv)(name);
+        libc_ends();
+        return value;
+    }
     size_t length = strlen(name);
     char **entry = length ? environ_find(array_of(me), name, length) : NULL;
     return entry ? *entry + length + 1 : NULL;
@@ -206,8 +285,12 @@ MLT_INTERPOSE char *secure_getenv(const char *name)
 MLT_INTERPOSE int setenv(const char *name, const char *value, int replace)
 {
     mlt_rank *me = mlt_thread_sharer();
-    if (!me)
-        return MLT_LIBC(setenv)(name, value, replace);
+    if (!me) {
+        libc_begins();
+        int result = MLT_LIBC(setenv)(name, value, replace);
+        libc_ends();
+        return result;
+    }
     if (!is_name(name))
         return -1;
     size_t length = strlen(name);
@@ -224,8 +307,12 @@ MLT_INTERPOSE int setenv(const char *name, const char *value, int replace)
 MLT_INTERPOSE int unsetenv(const char *name)
 {
     mlt_rank *me = mlt_thread_sharer();
-    if (!me)
-        return MLT_LIBC(unsetenv)(name);
+    if (!me) {
+        libc_begins();
+        int result = MLT_LIBC(unsetenv)(name);
+        libc_ends();
+        return result;
+    }
     if (!is_name(name))
         return -1;
     pthread_mutex_lock(&changing);
@@ -238,8 +325,12 @@ MLT_INTERPOSE int unsetenv(const char *name)
 MLT_INTERPOSE int putenv(char *entry)
 {
     mlt_rank *me = mlt_thread_sharer();
-    if (!me)
-        return MLT_LIBC(putenv)(entry);
+    if (!me) {
+        libc_begins();
+        int result = MLT_LIBC(putenv)(entry);
+        libc_ends();
+        return result;
+    }
     const char *equals = strchr(entry, '=');
     pthread_mutex_lock(&changing);
     if (equals)

@@ -10,8 +10,17 @@
 
 #include "p2p/p2p.h"
 
+// Where mpirun has dealt the host's GPUs (launch/plan/deal.h), ranks begin with arrays that say in
+// MILLET_GPU_DEVICE which of them are the rank's.
+
 // Before ranks run, once it is known that there are several.
 void mlt_environ_begin(void);
+
+// A rank begins, and has its globals: its `environ` is right from here on.
+void mlt_environ_rank(mlt_rank *me);
+
+// What its main gets: `envp`, which is the process's, as a rule.
+char **mlt_environ_given(const mlt_rank *me, char **envp);
 
 // The environment of the calling rank; the process's for others.
 char **mlt_environ(void);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
+#include "fiber/gate.h"
 #include "fiber/io.h"
 #include "host/entry.h"
 #include "host/globals.h"
@@ -148,11 +149,11 @@ static void settle(const mlt_rank *me)
 // Lets the other ranks of the worker go first, then waits for the other workers.
 static void watch(mlt_rank *me)
 {
-    const mlt_sched *sched = me->worker->sched;
+    const mlt_sched *sched = me->worker->sched;       // inside its gate, where ranks share it
     uint64_t start = mlt_os_now_ns(), idle_since = 0; // nobody has parsed since
     bool over = false;
     while (!over) {
-        if (!sched->gate)
+        if (!sched->solo || !sched->gate)
             mlt_p2p_poll(me);
         uint64_t now = mlt_os_now_ns();
         bool others = sched->runnable || sched->ahead || mlt_io_waits(sched);
@@ -172,7 +173,7 @@ static void watch(mlt_rank *me)
     }
 }
 
-static void meet(mlt_rank *me)
+static void meet_inside(mlt_rank *me)
 {
     static const mlt_wait wait = {.call = "getopt", .kind = MLT_WAIT_OTHER};
     mlt_sched *sched = me->worker->sched;
@@ -190,6 +191,14 @@ static void meet(mlt_rank *me)
         mlt_fiber_wake(sched, s->fiber);
     }
     sleepers = NULL;
+}
+
+static void meet(mlt_rank *me)
+{
+    const mlt_sched *sched = me->worker->sched;
+    mlt_gate *gate = sched->solo ? NULL : mlt_gate_in(sched);
+    meet_inside(me);
+    mlt_gate_out(gate);
 }
 
 static void meet_once(mlt_rank *me, mlt_getopt *place)

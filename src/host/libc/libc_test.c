@@ -451,12 +451,12 @@ static bool raised_signals_are_told_apart(void)
 static bool signal_frames_are_counted(void)
 {
     long told = sysconf(_SC_MINSIGSTKSZ), needed = (long)getauxval(AT_MINSIGSTKSZ);
-    return told >= needed && needed <= MLT_STACK_MIN * 3 / 4;
+    return told >= needed && needed <= MLT_STACK_ROOMY * 3 / 4;
 }
 
 // ---- small stacks
 
-static char stack[4 * MLT_STACK_MIN] __attribute__((aligned(16)));
+static char stack[4 * MLT_STACK_ROOMY] __attribute__((aligned(16)));
 static void *home, *there;
 static void (*on_small_stack)(void);
 
@@ -504,12 +504,12 @@ static void format(void)
 // A quarter of the smallest stack is for the program's own frames, at least.
 static bool kernels_functions_fit(void)
 {
-    return stack_of(ask_kernel) <= MLT_STACK_MIN * 3 / 4;
+    return stack_of(ask_kernel) <= MLT_STACK_ROOMY * 3 / 4;
 }
 
 static bool formats_fit(void)
 {
-    return stack_of(format) <= MLT_STACK_MIN * 3 / 4;
+    return stack_of(format) <= MLT_STACK_ROOMY * 3 / 4;
 }
 
 // ---- all

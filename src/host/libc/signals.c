@@ -15,11 +15,13 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "boot/job.h"
+#include "gpu/gpu.h"
 #include "host/caller.h"
 #include "host/libc/libc.h"
 #include "host/own.h"
 #include "host/start.h"
 #include "host/switch.h"
+#include "p2p/p2p.h"
 #include "p2p/worker.h"
 #include "wire/wire.h"
 
@@ -51,7 +53,6 @@ typedef struct post {
     mlt_worker *_Atomic worker; // NULL: it has ended
     pid_t thread;
     _Atomic uint64_t relayed; // signals that another thread has passed on, by bit
-    void (*idle)(void *arg);  // the worker's own
 } post;
 
 static struct {
@@ -206,9 +207,11 @@ static MLT_FOR_TAKEN void at_switch(const mlt_rank *from, const mlt_rank *to)
         (void)call_pending((mlt_rank *)(uintptr_t)to, NULL, &restarts);
 }
 
-// Ends the waits of ranks for which something has come.
-static void stop_waits(mlt_worker *w)
+// The idle function's, perhaps on the library's own thread (GOAL_OFFLOAD): ends the waits of ranks for
+// which something has come.
+static MLT_FOR_TAKEN void stop_waits(void *worker)
 {
+    mlt_worker *w = worker;
     for (uint32_t i = 0; i < w->count; i++) {
         const struct mlt_signals *s = signals_of(&w->ranks[i]);
         mlt_fiber *fiber = w->ranks[i].fiber;
@@ -220,17 +223,6 @@ static void stop_waits(mlt_worker *w)
         *wait->stop = true;
         mlt_fiber_wake(w->sched, fiber);
     }
-}
-
-static MLT_FOR_TAKEN void idle(void *worker)
-{
-    mlt_worker *w = worker;
-    if (atomic_exchange_explicit(&w->sched->nudged, false, memory_order_relaxed)) {
-        stop_waits(w);
-        if (w->sched->runnable)
-            return;
-    }
-    signals_here->idle(worker);
 }
 
 void mlt_signals_wait_begins(mlt_rank *me)
@@ -414,15 +406,14 @@ static void enlist(mlt_worker *w)
     if (signals_here)
         return;
     post *p = mlt_xcalloc(1, sizeof *p);
-    *p = (post){.worker = w, .thread = gettid(), .idle = w->sched->idle};
+    *p = (post){.worker = w, .thread = gettid()};
     p->next = atomic_load_explicit(&signals_all.posts, memory_order_relaxed);
     signals_here = p;
     atomic_store_explicit(&signals_all.posts, p,
                           memory_order_release); // under the lock; pairs with pass_on
     if (w->count == 1)
         return;
-    w->sched->idle = idle;
-    w->sched->nudges = true;
+    mlt_p2p_take_nudges(w, stop_waits);
     mlt_switch_want(w->sched, MLT_SWITCH_SIGNALS, at_switch);
 }
 
@@ -511,6 +502,8 @@ MLT_INTERPOSE int sigaction(int signal, const struct sigaction *restrict action,
                             struct sigaction *restrict old)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
+    if (signal == SIGSEGV && action && !mlt_caller_is_ours(MLT_CALLER))
+        mlt_gpu_no_faults();
     if (!me || !is_settable(signal))
         return MLT_LIBC(sigaction)(signal, action, old);
     return set_action(me, signal, action, old);
@@ -528,6 +521,8 @@ static sighandler_t set_handler(mlt_rank *me, int number, sighandler_t handler, 
     MLT_INTERPOSE sighandler_t name(int number, sighandler_t handler)                              \
     {                                                                                              \
         mlt_rank *me = mlt_caller_rank(MLT_CALLER);                                                \
+        if (number == SIGSEGV && !mlt_caller_is_ours(MLT_CALLER))                                  \
+            mlt_gpu_no_faults();                                                                   \
         return !me || !is_settable(number) || handler == SIG_ERR                                   \
                    ? MLT_LIBC(libcs)(number, handler)                                              \
                    : set_handler(me, number, handler, flags);                                      \

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "judge/grow/grow_int.h"
 
-enum { LONGEST_BODY = 16, LEAST_RANKS = 4, NEAR_BY = 2 };
+enum { LONGEST_BODY = 16, LEAST_RANKS = 4, NEAR_BY = 2, FLAT_TREE = 7 };
 
 typedef struct find_reader {
     const mlt_goal_program *program;
@@ -155,6 +155,10 @@ static bool guess(const find_reader *r, const mlt_grow_item *item, mlt_grow_slot
     uint32_t rank = r->kind->members[member];
     const mlt_goal_action *a = action_at(r, member, place);
     const mlt_goal_action *b = action_at(r, member, place + item->count);
+    if (a && mlt_grow_times(item->loop, grid, rank) == 1) {
+        *slot = slot_of(a);
+        return true;
+    }
     if (!a || !b || !mlt_grow_same_kind(a, b))
         return false;
     *slot = slot_of(a);
@@ -205,6 +209,8 @@ static bool read_body(find_reader *r, const mlt_grow_item *item, uint32_t member
     const mlt_grow_grid *grid = &r->pattern->grid;
     uint32_t rank = r->kind->members[member];
     bool looped = false;
+    bool single =
+        mlt_grow_times(item->loop, grid, rank) == 1; // nothing else shows that it is a loop
     for (uint32_t k = 0; k < item->count; k++) {
         mlt_grow_slot *slot = &slots[k];
         if (!guess(r, item, slot, k, member))
@@ -217,9 +223,10 @@ static bool read_body(find_reader *r, const mlt_grow_item *item, uint32_t member
             for (int tried = 0; !found && next_fn(slot, grid, rank, peer, true, &tried);)
                 found = (slot->fn != MLT_GROW_OTHER || item->loop == MLT_GROW_ALL) &&
                         fits_all(r, item, slot, k, member);
-        if (!found)
+        bool counts = found && mlt_goal_is_message(&slot->action) && slot->fn >= MLT_GROW_PLUS;
+        if (!found || (single && !counts))
             return false;
-        looped = looped || (mlt_goal_is_message(&slot->action) && slot->fn >= MLT_GROW_PLUS);
+        looped = looped || counts;
     }
     bool rounds = !looped && is_rounds(r, item, slots, member);
     if (looped || rounds)
@@ -227,7 +234,17 @@ static bool read_body(find_reader *r, const mlt_grow_item *item, uint32_t member
     return looped || rounds;
 }
 
-static bool read_loop(find_reader *r)
+// How often round a loop shows. Trees of so few ranks have nobody but a root with two children.
+// once: a loop that goes round once, which is what is left where an action will not do.
+static bool is_seen(const mlt_grow_grid *grid, mlt_grow_loop loop, uint32_t most, bool once)
+{
+    bool kids = loop == MLT_GROW_KIDS_LOW || loop == MLT_GROW_KIDS_HIGH;
+    if (once)
+        return kids && grid->ranks < FLAT_TREE && most == 1;
+    return most >= (loop == MLT_GROW_ALL ? 3 : 2);
+}
+
+static bool read_loop(find_reader *r, bool once)
 {
     const mlt_grow_grid *grid = &r->pattern->grid;
     for (mlt_grow_loop loop = MLT_GROW_ALL; loop < MLT_GROW_LOOPS; loop++) {
@@ -240,7 +257,7 @@ static bool read_loop(find_reader *r)
             }
         }
         const mlt_goal_action *first = action_at(r, member, 0);
-        if (most < (loop == MLT_GROW_ALL ? 3 : 2) || !first ||
+        if (!is_seen(grid, loop, most, once) || !first ||
             (!r->early && !mlt_goal_is_message(first)))
             continue;
         for (uint32_t body = 1; body <= LONGEST_BODY; body++) {
@@ -316,7 +333,7 @@ static bool read_kind(find_reader *r, mlt_grow_kind *kind)
 {
     r->kind = kind;
     while (!is_at_end(r))
-        if (!read_loop(r) && !read_action(r))
+        if (!read_loop(r, false) && !read_action(r) && !read_loop(r, true))
             return false;
     r->waits = true;
     if (!mlt_grow_find_rules(r->program, r->pattern, kind, &r->rank, &r->action))
@@ -330,7 +347,8 @@ static bool read_kind(find_reader *r, mlt_grow_kind *kind)
 static mlt_grow *pattern_new(const mlt_grow_grid *grid, uint32_t low, uint32_t high)
 {
     mlt_grow *pattern = mlt_xcalloc(1, sizeof *pattern);
-    *pattern = (mlt_grow){.grid = *grid, .goal = *grid, .low = low, .high = high};
+    *pattern =
+        (mlt_grow){.grid = *grid, .goal = *grid, .low = low, .high = high, .sized = grid->ranks};
     pattern->kinds_count = mlt_grow_kinds(grid, low, high);
     pattern->kinds = mlt_xcalloc(pattern->kinds_count, sizeof *pattern->kinds);
     for (int round = 0; round < 2; round++)
@@ -450,6 +468,12 @@ static mlt_status refuse_kinds(const mlt_goal_program *program, char *why, size_
     return MLT_OK;
 }
 
+static void count_slot(mlt_grow *pattern, const mlt_grow_item *item, mlt_grow_slot *slot,
+                       void *user)
+{
+    slot->number = pattern->slots_count++;
+}
+
 mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *why,
                          size_t why_size)
 {
@@ -465,8 +489,10 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
     *out = try_all(program, false, &best);
     if (!*out)
         *out = try_all(program, true, &best);
-    if (*out)
+    if (*out) {
+        mlt_grow_for_slots(*out, count_slot, NULL);
         return MLT_OK;
+    }
     char text[400];
     if (best.action < program->rank[best.rank].count)
         return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s fits no pattern%s",

@@ -29,12 +29,12 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
                          size_t why_size) MLT_MUST_CHECK;
 void mlt_grow_free(mlt_grow *pattern); // NULL is fine
 
-// What the recordings tell together: patterns of two or more programs, by growing numbers of ranks.
-// They must be the same; then the first is given the laws by which sizes and times grow, and those
-// between the first and the last are predicted. On failure a sentence. *error: by how much a
-// predicted time is wrong at most, as a part of it; 0 if nothing was predicted.
-mlt_status mlt_grow_join(mlt_grow *const *patterns, uint32_t count, double *error, char *why,
-                         size_t why_size) MLT_MUST_CHECK;
+// The same of several programs, by growing numbers of ranks: a pattern of one of them, the largest if
+// it can be, that gives all the others, action by action; and the laws by which sizes and times grow.
+// *which: whose pattern it is. *error: by how much a time between the first and the last is predicted
+// wrong at most, as a part of it; 0 if there is none between. On failure a sentence.
+mlt_status mlt_grow_join(const mlt_goal_program *const *programs, uint32_t count, mlt_grow **out,
+                         uint32_t *which, double *error, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // Prepares for so many ranks; `scaling` counts if the pattern is that of one program. On failure (a
 // grid cannot be made, or has places that the recording had none of) a sentence.

@@ -4,7 +4,9 @@
 //     place.c   grids, kinds of ranks, peers as functions of the rank, loops and how long they are
 //     find.c    actions of all ranks of a kind, side by side, into items
 //     wait.c    dependencies into rules
-//     grow.c    laws, and programs for other numbers of ranks
+//     join.c    several recordings: one pattern that gives all, and the laws of sizes
+//     law.c     how sizes and times grow
+//     grow.c    programs for other numbers of ranks
 #pragma once
 
 #include <stdbool.h>
@@ -56,7 +58,8 @@ typedef enum mlt_grow_wait {
 typedef struct mlt_grow_rule {
     mlt_grow_wait wait;
     uint32_t item, slot, back;
-    uint32_t started; // MLT_GOAL_STARTED or 0
+    uint32_t started;     // MLT_GOAL_STARTED or 0
+    uint32_t from, until; // the times round it counts for; until 0: all from there on
 } mlt_grow_rule;
 
 typedef struct mlt_grow_rules {
@@ -75,15 +78,16 @@ typedef enum mlt_grow_law {
 } mlt_grow_law;
 
 typedef struct mlt_grow_slot { // an action of an item
+    uint32_t number;           // among all of the pattern
     mlt_goal_action action;    // without peer, tag and size
     mlt_grow_fn fn;
-    int32_t offset[MLT_GROW_DIMS]; // NEAR
-    uint32_t at;                   // RANK, LAST; SHIFT: modulo 2^32
-    int32_t tag, tag_step;         // of the first time round, and from one to the next
-    double size;                   // bytes, or ns in the mean; at the pattern's own number of ranks
-    bool doubling;                 // bytes are size times v
-    mlt_grow_law law;              // how the size grows with the ranks,
-    double factor;                 // and what that makes for the goal
+    int32_t offset[MLT_GROW_DIMS];       // NEAR
+    uint32_t at;                         // RANK, LAST; SHIFT: modulo 2^32
+    int32_t tag, tag_step;               // of the first time round, and from one to the next
+    double size;                         // bytes, or ns in the mean; at pattern->sized ranks
+    bool doubling;                       // bytes are size times v
+    mlt_grow_law law;                    // how the size grows with the ranks,
+    double factor;                       // and what that makes for the goal
     mlt_grow_rules wait[MLT_GROW_TIMES]; // the first time round, the second, later ones
 } mlt_grow_slot;
 
@@ -106,8 +110,20 @@ struct mlt_grow {
     uint32_t low, high;       // places at the ends of a dimension that are kinds of their own
     mlt_grow_kind *kinds;
     uint32_t kinds_count;
+    uint32_t slots_count; // of all kinds' items
+    uint32_t sized;       // the number of ranks that sizes and laws begin at
     bool joined;
 };
+
+// Each slot of the pattern in turn.
+typedef void mlt_grow_each(mlt_grow *pattern, const mlt_grow_item *item, mlt_grow_slot *slot,
+                           void *user);
+void mlt_grow_for_slots(mlt_grow *pattern, mlt_grow_each *call, void *user);
+
+// Which grid of so many ranks is most like the pattern's own: pattern->goal becomes that. On failure a
+// sentence.
+mlt_status mlt_grow_place(mlt_grow *pattern, uint32_t ranks, char *why,
+                          size_t why_size) MLT_MUST_CHECK;
 
 static inline uint32_t mlt_grow_lowest(uint32_t rank)
 {
@@ -125,6 +141,13 @@ static inline bool mlt_grow_same_kind(const mlt_goal_action *a, const mlt_goal_a
 {
     return a->kind == b->kind && a->flags == b->flags && a->cpu == b->cpu && a->nic == b->nic;
 }
+
+// ---- law.c
+
+// What the size at so many ranks is multiplied by at others.
+double mlt_grow_growth(mlt_grow_law law, uint32_t dims, uint32_t from, uint32_t to);
+// The laws of a single recording.
+void mlt_grow_scale(mlt_grow *pattern, mlt_grow_scaling scaling);
 
 // ---- place.c
 

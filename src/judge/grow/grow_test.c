@@ -213,6 +213,67 @@ static void master(writer *w)
         put(w, MLT_GOAL_RECV, r, 4, 71);
 }
 
+// What a recording has of a reduction at rank 0 with so many buffers, received into in turn: the
+// first receives wait for what is before the loop, the others for the calc `back` times round
+// before, which is done with the buffer.
+typedef struct window {
+    uint32_t buffers, back;
+    bool free; // the first receives wait for nothing
+} window;
+
+static void reduce_in(writer *w, window v)
+{
+    uint32_t before = w->last, calcs[64] = {0};
+    if (w->rank) {
+        put(w, MLT_GOAL_SEND, 0, 8, 80);
+        return;
+    }
+    for (uint32_t r = 0; r + 1 < w->s->ranks; r++) {
+        w->last = r >= v.buffers ? calcs[r - v.back] : v.free ? MLT_GOAL_NONE : before;
+        put(w, MLT_GOAL_RECV, r + 1, 8, 80);
+        w->last = w->p->rank[w->rank].count - 1;
+        put(w, MLT_GOAL_CALC, 0, 3, 0);
+        calcs[r] = w->last;
+        if (r)
+            mlt_goal_require(w->p, w->rank, calcs[r], calcs[r - 1]);
+    }
+}
+
+static void window1(writer *w)
+{
+    reduce_in(w, (window){1, 1, false});
+}
+
+static void window2(writer *w)
+{
+    reduce_in(w, (window){2, 2, false});
+}
+
+static void window3(writer *w)
+{
+    reduce_in(w, (window){3, 3, false});
+}
+
+static void window3_late(writer *w) // the running sum has a buffer too
+{
+    reduce_in(w, (window){3, 2, false});
+}
+
+static void window4(writer *w)
+{
+    reduce_in(w, (window){4, 4, false});
+}
+
+static void window2_free(writer *w)
+{
+    reduce_in(w, (window){2, 2, true});
+}
+
+static void window3_free(writer *w)
+{
+    reduce_in(w, (window){3, 2, true});
+}
+
 static mlt_goal_program *program_of(const shape *s, phase *const *phases, int count)
 {
     mlt_goal_program *p = mlt_goal_program_new(s->ranks);
@@ -422,55 +483,187 @@ static void scale_program(mlt_goal_program *p, double calcs, double bytes)
         }
 }
 
+static void check_not_joined(const mlt_goal_program *a, const mlt_goal_program *b,
+                             const char *wanted)
+{
+    char why[1024];
+    double error;
+    uint32_t which;
+    mlt_grow *pattern;
+    CHECK(mlt_grow_join((const mlt_goal_program *[]){a, b}, 2, &pattern, &which, &error, why,
+                        sizeof why) == MLT_ERR_INVALID);
+    CHECK(!pattern);
+    check_same_text("recordings that do not fit", why, wanted);
+}
+
+// The pattern of these, of which one is pattern `whose`, and what it gives for the last of all.
+static void check_joined(mlt_goal_program *const *programs, uint32_t count, uint32_t whose,
+                         const mlt_goal_program *wanted)
+{
+    char why[1024] = "";
+    double error = 1;
+    uint32_t which = UINT32_MAX;
+    mlt_grow *pattern = NULL;
+    mlt_status status = mlt_grow_join((const mlt_goal_program *const *)programs, count, &pattern,
+                                      &which, &error, why, sizeof why);
+    check_same_text("recordings that fit", why, "");
+    CHECK(status == MLT_OK && which == whose && error < 1e-9);
+    mlt_goal_program *got = grown(pattern, wanted->ranks, MLT_GROW_WEAK);
+    CHECK(mlt_goal_program_equal(got, wanted));
+    mlt_goal_program_free(got);
+    mlt_grow_free(pattern);
+}
+
 // Three recordings of a grid whose work stays as a whole: calc falls by 1/P, messages by 1/sqrt(P).
 static void check_laws(void)
 {
     static const shape shapes[] = {{16, {4, 4, 1}}, {64, {8, 8, 1}}, {256, {16, 16, 1}}};
     phase *const phases[] = {torus, calc};
-    mlt_grow *patterns[3];
     mlt_goal_program *programs[3];
-    char why[512];
-    double error = 1;
     for (int i = 0; i < 3; i++) {
         programs[i] = program_of(&shapes[i], phases, 2);
         scale_program(programs[i], 25600.0 / shapes[i].ranks, 16.0 / shapes[i].size[0]);
-        patterns[i] = pattern_of(programs[i]);
     }
-    CHECK(mlt_grow_join(patterns, 2, &error, why, sizeof why) == MLT_OK && error == 0);
-    mlt_goal_program *got = grown(patterns[0], 256, MLT_GROW_WEAK);
-    CHECK(mlt_goal_program_equal(got, programs[2]));
-    mlt_goal_program_free(got);
-    CHECK(mlt_grow_join(patterns, 3, &error, why, sizeof why) == MLT_OK && error < 1e-9);
+    check_joined(programs, 2, 1, programs[2]);
+    check_joined(programs, 3, 2, programs[2]);
     mlt_grow *single = pattern_of(programs[0]);
-    got = grown(single, 256, MLT_GROW_STRONG);
+    mlt_goal_program *got = grown(single, 256, MLT_GROW_STRONG);
     CHECK(mlt_goal_program_equal(got, programs[2]));
     mlt_goal_program_free(got);
     mlt_grow_free(single);
 
-    mlt_grow *wrong[] = {patterns[1], patterns[0]};
-    CHECK(mlt_grow_join(wrong, 2, &error, why, sizeof why) == MLT_ERR_INVALID);
-    check_same_text("order", why,
-                    "recordings should have growing numbers of ranks, but 64 come before 16");
+    check_not_joined(programs[1], programs[0],
+                     "recordings should have growing numbers of ranks, but 64 come before 16");
     scale_program(programs[1], 1, 1.7);
-    wrong[0] = patterns[0];
-    wrong[1] = pattern_of(programs[1]);
-    CHECK(mlt_grow_join(wrong, 2, &error, why, sizeof why) == MLT_ERR_INVALID);
-    check_same_text("a law", why,
-                    "messages of 3200 bytes on 16 ranks have 2720 on 64, which is no law that is "
-                    "known: constant, 1/P, 1/P^2, P, log P, or the surface of a part of the grid");
-    mlt_grow_free(wrong[1]);
+    check_not_joined(programs[0], programs[1],
+                     "messages of 3200 bytes on 16 ranks have 2720 on 64, which is no law that is "
+                     "known: constant, 1/P, 1/P^2, P, log P, or the surface of a part of the grid");
     mlt_goal_program *other = program_of(&shapes[1], (phase *[]){torus, ring}, 2);
-    wrong[1] = pattern_of(other);
-    CHECK(mlt_grow_join(wrong, 2, &error, why, sizeof why) == MLT_ERR_INVALID);
-    check_same_text("another pattern", why,
-                    "the recordings of 16 and 64 ranks have different patterns: action 9 of rank 0 "
-                    "is not like action 9 of rank 0");
-    mlt_grow_free(wrong[1]);
+    check_not_joined(programs[0], other,
+                     "the recordings of 16 and 64 ranks have different patterns: rank 0, action 9 "
+                     "(calc 800000) of those with 16 does not fit that of 64");
     mlt_goal_program_free(other);
-    for (int i = 0; i < 3; i++) {
-        mlt_grow_free(patterns[i]);
+    for (int i = 0; i < 3; i++)
         mlt_goal_program_free(programs[i]);
+}
+
+// ---- recordings of a barrier and a reduction by way of rank 0, and a tree
+
+static void collect(writer *w, bool answer, uint64_t size, int32_t tag)
+{
+    for (uint32_t r = 1; r < w->s->ranks && !w->rank; r++)
+        put(w, MLT_GOAL_RECV, r, size, tag);
+    for (uint32_t r = 1; r < w->s->ranks && !w->rank && answer; r++)
+        put(w, MLT_GOAL_SEND, r, size, tag);
+    if (w->rank)
+        put(w, MLT_GOAL_SEND, 0, size, tag);
+    if (w->rank && answer)
+        put(w, MLT_GOAL_RECV, 0, size, tag);
+}
+
+static void barrier(writer *w)
+{
+    collect(w, true, 0, 0);
+}
+
+static void reduce(writer *w)
+{
+    collect(w, false, 8, 1);
+}
+
+static void tree_up(writer *w) // the children bring theirs, and the parent answers
+{
+    uint32_t n = w->s->ranks, low = w->rank & (0u - w->rank);
+    for (uint32_t way = 0; way < 2; way++) {
+        if (way && w->rank)
+            put(w, MLT_GOAL_RECV, w->rank - low, 24, 2);
+        for (uint32_t v = 1; w->rank + v < n && (!w->rank || v < low); v *= 2)
+            put(w, way ? MLT_GOAL_SEND : MLT_GOAL_RECV, w->rank + v, 24, 2);
+        if (!way && w->rank)
+            put(w, MLT_GOAL_SEND, w->rank - low, 24, 2);
     }
+}
+
+static void check_recordings(void)
+{
+    phase *const phases[] = {calc, barrier, calc, reduce, calc, tree_up};
+    static const shape row4 = {4, {4, 1, 1}}, row5 = {5, {5, 1, 1}}, row16 = {16, {16, 1, 1}};
+    const shape *const shapes[] = {&row4, &row5, &row8, &row11, &row16, &row29, &row64};
+    enum { ALL = sizeof shapes / sizeof *shapes };
+    mlt_goal_program *programs[ALL];
+    for (int i = 0; i < ALL; i++)
+        programs[i] = program_of(shapes[i], phases, 6);
+    for (uint32_t i = 0; i + 1 < ALL; i++)
+        for (uint32_t count = 2; i + count < ALL; count++)
+            check_joined(programs + i, count, count - 1, programs[ALL - 1]);
+    for (int i = 0; i < ALL; i++)
+        mlt_goal_program_free(programs[i]);
+    for (int i = 0; i < ALL - 1; i++)
+        check_grows("barrier and reduce", shapes[i], &row64, phases, 6);
+    // What the whole work is divides; what goes by way of one rank stays, at both ends.
+    mlt_goal_program *few = program_of(&row8, phases, 6), *many = program_of(&row64, phases, 6);
+    scale_program(few, 8, 1);
+    mlt_grow *pattern = pattern_of(few);
+    mlt_goal_program *got = grown(pattern, 64, MLT_GROW_STRONG);
+    CHECK(mlt_goal_program_equal(got, many));
+    mlt_goal_program_free(got);
+    mlt_goal_program_free(few);
+    mlt_goal_program_free(many);
+    mlt_grow_free(pattern);
+}
+
+// Loops whose first times round wait for something else than later ones.
+static void check_windows(void)
+{
+    static phase *const all[] = {window1, window2,      window3,     window3_late,
+                                 window4, window2_free, window3_free};
+    static const shape row16 = {16, {16, 1, 1}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        phase *const phases[] = {calc, barrier, calc, all[i], calc, tree_up};
+        check_one("window", all[i], &row8, &row64);
+        check_grows("window", &row8, &row16, phases, 6);
+        check_grows("window", &row11, &row29, phases, 6);
+        check_grows("window", &row16, &row64, phases, 6);
+        mlt_goal_program *programs[] = {program_of(&row8, phases, 6), program_of(&row16, phases, 6),
+                                        program_of(&row64, phases, 6)};
+        check_joined(programs, 2, 1, programs[2]);
+        for (int p = 0; p < 3; p++)
+            mlt_goal_program_free(programs[p]);
+    }
+}
+
+static void check_no_window(mlt_goal_program *p, const char *receive)
+{
+    char wanted[200];
+    snprintf(wanted, sizeof wanted,
+             "rank 0, %s fits no pattern: ranks like it wait for other actions", receive);
+    check_refused(p, wanted);
+}
+
+// A receive of rank 0 waits for the action before the loop, too or instead.
+static mlt_goal_program *odd_window(phase *one, uint32_t ranks, uint32_t receive, bool instead)
+{
+    const shape s = {ranks, {ranks, 1, 1}};
+    mlt_goal_program *p = program_of(&s, (phase *[]){calc, one}, 2);
+    mlt_goal_rank *rank = &p->rank[0];
+    for (uint32_t d = 0; d < rank->deps_count; d++)
+        if (instead && rank->deps[d].action == receive)
+            rank->deps[d].on = 0;
+    if (!instead)
+        mlt_goal_require(p, 0, receive, 0);
+    return p;
+}
+
+static void check_no_windows(void)
+{
+    // The window shows in the last round alone, which may be odd.
+    check_no_window(odd_window(window3_late, 5, 1, true), "action 5 (recv none,8 from 3 tag 80)");
+    // One in the middle is odd, and the last one.
+    check_no_window(odd_window(window3_late, 16, 9, true), "action 9 (recv none,8 from 5 tag 80)");
+    check_no_window(odd_window(window3_late, 16, 29, true),
+                    "action 29 (recv none,8 from 15 tag 80)");
+    // No other rule begins where that of the first ones ends.
+    check_no_window(odd_window(window2_free, 16, 5, false), "action 7 (recv none,8 from 4 tag 80)");
 }
 
 int main(void)
@@ -480,5 +673,8 @@ int main(void)
     check_odd();
     check_goals();
     check_laws();
+    check_recordings();
+    check_windows();
+    check_no_windows();
     return 0;
 }

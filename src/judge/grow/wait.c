@@ -44,6 +44,8 @@ mlt_grow_targets mlt_grow_targets_of(const mlt_grow_rule *rule, const mlt_grow_k
                                      uint32_t position)
 {
     mlt_grow_targets none = {0, 1, 0};
+    if (round < rule->from || (rule->until && round >= rule->until))
+        return none;
     if (rule->wait == MLT_GROW_PREVIOUS)
         return position ? (mlt_grow_targets){position - 1, 1, 1} : none;
     if (rule->wait == MLT_GROW_BEFORE)
@@ -143,8 +145,11 @@ static instance before_first(uint32_t item, uint32_t slot, uint32_t late)
     return (instance){0, item, slot, late - 1, 0};
 }
 
+typedef bool fits_rule(grow_wait_search *s, mlt_grow_rule *rule, const instance *like,
+                       uint32_t late);
+
 // If it does not hold, and yet does for more than half, the first instance where it does not is odd.
-static bool holds_always(grow_wait_search *s, const mlt_grow_rule *rule, const instance *like,
+static bool holds_always(grow_wait_search *s, mlt_grow_rule *rule, const instance *like,
                          uint32_t late)
 {
     instance at = before_first(like->item, like->slot, late), odd = at;
@@ -160,32 +165,94 @@ static bool holds_always(grow_wait_search *s, const mlt_grow_rule *rule, const i
     return bad == 0;
 }
 
+static uint32_t longest(const grow_wait_search *s, uint32_t item)
+{
+    uint32_t most = 0;
+    for (uint32_t m = 0; m < s->kind->members_count; m++) {
+        uint32_t n = times(s->kind, s->starts[m], item);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+// A loop with a window waits for `back` times round before, but the first times for something else,
+// or for nothing. So a rule on times before may begin late, and another one may end. Two times
+// round after that must show it, or the last one would only be odd.
+static bool holds_in_part(grow_wait_search *s, mlt_grow_rule *rule, const instance *like,
+                          uint32_t late)
+{
+    uint32_t most = longest(s, like->item);
+    if (late != MLT_GROW_TIMES - 1 || rule->wait == MLT_GROW_PREVIOUS ||
+        rule->wait == MLT_GROW_EARLIER)
+        return false;
+    if (rule->wait == MLT_GROW_BACK) {
+        rule->from = like->round;
+        return rule->from + 2 <= most && holds_always(s, rule, like, late);
+    }
+    instance at = before_first(like->item, like->slot, late);
+    uint32_t until = most;
+    while (next_instance(s, &at, late))
+        if (at.round < until && !holds(s, rule, &at))
+            until = at.round;
+    rule->until = until;
+    return until > like->round && until + 2 <= most;
+}
+
+// Where a rule ends, one on times before must begin: that is a window.
+static bool window_begins(const mlt_grow_rules *rules, uint32_t round)
+{
+    for (uint32_t r = 0; r < rules->count; r++) {
+        const mlt_grow_rule *rule = &rules->all[r];
+        uint32_t begin = rule->from > rule->back ? rule->from : rule->back;
+        if (rule->wait == MLT_GROW_BACK && begin == round)
+            return true;
+    }
+    return false;
+}
+
+static bool are_windows(grow_wait_search *s, const mlt_grow_rules *rules, uint32_t item,
+                        uint32_t slot, uint32_t late)
+{
+    for (uint32_t r = 0; r < rules->count; r++) {
+        uint32_t until = rules->all[r].until;
+        if (!until || window_begins(rules, until))
+            continue;
+        s->odd = before_first(item, slot, late);
+        while (next_instance(s, &s->odd, late) && s->odd.round != until)
+            ;
+        return false;
+    }
+    return true;
+}
+
 // The action before an item between the one that is waited for and this one.
 static bool find_before(grow_wait_search *s, const instance *at, uint32_t on, uint32_t item,
-                        uint32_t late, mlt_grow_rule *out)
+                        uint32_t late, fits_rule *fits, mlt_grow_rule *out)
 {
-    mlt_grow_rule rule = {.wait = MLT_GROW_BEFORE, .started = on & MLT_GOAL_STARTED};
-    for (rule.item = item + 1; rule.item <= at->item; rule.item++)
-        if (explains(s, &rule, at, on) && holds_always(s, &rule, at, late)) {
+    for (uint32_t i = item + 1; i <= at->item; i++) {
+        mlt_grow_rule rule =
+            (mlt_grow_rule){.wait = MLT_GROW_BEFORE, .item = i, .started = on & MLT_GOAL_STARTED};
+        if (explains(s, &rule, at, on) && fits(s, &rule, at, late)) {
             *out = rule;
             return true;
         }
+    }
     return false;
 }
 
 // A rule for a dependency of an instance.
 static bool find_rule(grow_wait_search *s, const instance *at, uint32_t on, uint32_t late,
-                      mlt_grow_rule *out)
+                      fits_rule *fits, mlt_grow_rule *out)
 {
     const uint32_t *starts = s->starts[at->member];
     uint32_t plain = mlt_goal_plain(on), item = 0;
     while (starts[item + 1] <= plain)
         item++;
     uint32_t size = s->kind->items[item].count, round = (plain - starts[item]) / size;
-    mlt_grow_rule rule = {.item = item,
-                          .slot = (plain - starts[item]) % size,
-                          .back = at->round - round,
-                          .started = on & MLT_GOAL_STARTED};
+    const mlt_grow_rule like = {.item = item,
+                                .slot = (plain - starts[item]) % size,
+                                .back = at->round - round,
+                                .started = on & MLT_GOAL_STARTED};
     static const mlt_grow_wait others[] = {MLT_GROW_PREVIOUS, MLT_GROW_EACH, MLT_GROW_SAME,
                                            MLT_GROW_FINAL, MLT_GROW_FIRST};
     static const mlt_grow_wait own[] = {MLT_GROW_PREVIOUS, MLT_GROW_EARLIER, MLT_GROW_BACK,
@@ -193,21 +260,22 @@ static bool find_rule(grow_wait_search *s, const instance *at, uint32_t on, uint
     bool is_own = item == at->item;
     // After a loop, for it may be empty; of an item that is there once, it itself is likelier.
     bool once = s->kind->items[item].loop == MLT_GROW_ONCE;
-    if (!once && find_before(s, at, on, item, late, out))
+    if (!once && find_before(s, at, on, item, late, fits, out))
         return true;
     size_t count = is_own ? sizeof own / sizeof *own : sizeof others / sizeof *others;
     for (size_t i = 0; i < count; i++) {
+        mlt_grow_rule rule = like;
         rule.wait = is_own ? own[i] : others[i];
         if (rule.wait == MLT_GROW_BACK && round > at->round)
             continue;
         if (rule.wait == MLT_GROW_EARLIER && times(s->kind, starts, item) < 3)
             continue; // it would be the one before, which is likelier
-        if (explains(s, &rule, at, on) && holds_always(s, &rule, at, late)) {
+        if (explains(s, &rule, at, on) && fits(s, &rule, at, late)) {
             *out = rule;
             return true;
         }
     }
-    return once && find_before(s, at, on, item, late, out);
+    return once && find_before(s, at, on, item, late, fits, out);
 }
 
 static bool find_rules_of(grow_wait_search *s, mlt_grow_slot *slot, instance at, uint32_t late)
@@ -227,17 +295,22 @@ static bool find_rules_of(grow_wait_search *s, mlt_grow_slot *slot, instance at,
                 continue;
             MLT_ARRAY_WANT(rules->all, rules->count + 1, rules->room);
             s->odd = at;
-            if (!find_rule(s, &at, on, late, &rules->all[rules->count]))
+            mlt_grow_rule *rule = &rules->all[rules->count];
+            if (!find_rule(s, &at, on, late, holds_always, rule) &&
+                !find_rule(s, &at, on, late, holds_in_part, rule))
                 return false;
             rules->count++;
         }
     }
-    if (!any && late == MLT_GROW_TIMES - 1 && slot->wait[late - 1].count) {
-        // Loops that were never that long: as the second time.
-        const mlt_grow_rules *second = &slot->wait[late - 1];
-        MLT_ARRAY_WANT(rules->all, second->count, rules->room);
-        memcpy(rules->all, second->all, second->count * sizeof *rules->all);
-        rules->count = second->count;
+    bool loop = s->kind->items[at.item].loop != MLT_GROW_ONCE;
+    if (!are_windows(s, rules, at.item, at.slot, late))
+        return false;
+    if (!any && late && loop && slot->wait[late - 1].count) {
+        // Loops that were never that long: as the time before.
+        const mlt_grow_rules *before = &slot->wait[late - 1];
+        MLT_ARRAY_WANT(rules->all, before->count, rules->room);
+        memcpy(rules->all, before->all, before->count * sizeof *rules->all);
+        rules->count = before->count;
     }
     return true;
 }

@@ -45,8 +45,8 @@ static double message_price(const mlt_loggops *m, const mlt_goal_action *recv)
 }
 
 // The time from a send's start to the end of whatever waits for it.
-static double *time_left(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
-                         const mlt_waits *events, const mlt_loggops *machine)
+double *mlt_pass_time_left(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                           const mlt_waits *events, const mlt_loggops *machine)
 {
     double *left = mlt_xcalloc(events->count, sizeof *left); // of every event
     uint32_t *rank_of = mlt_xcalloc(events->count / 2, sizeof *rank_of);
@@ -80,5 +80,5 @@ mlt_status mlt_pass_order(mlt_goal_program *program, const mlt_goal_pairs *pairs
                           const mlt_pass_options *options, mlt_pass_report *report, char *why,
                           size_t why_size)
 {
-    return mlt_pass_order_sends(program, pairs, options, time_left, report, why, why_size);
+    return mlt_pass_order_sends(program, pairs, options, mlt_pass_time_left, report, why, why_size);
 }

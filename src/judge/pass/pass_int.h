@@ -125,6 +125,9 @@ void mlt_pass_groups_free(mlt_pass_group *groups, uint32_t count);
 typedef double *mlt_pass_keys(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
                               const mlt_waits *events, const mlt_loggops *machine);
 
+mlt_pass_keys mlt_pass_rounds;    // spread.c: the first colours first
+mlt_pass_keys mlt_pass_time_left; // order.c: the longest way to the end first
+
 // Lets the sends of each group start one after the other, by their keys. The result takes the
 // program's place if it takes less time on the machine by the simulator, or if the machine has no
 // prices.

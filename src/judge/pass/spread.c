@@ -245,8 +245,8 @@ static void plan_make(plan *p, const mlt_waits *events)
 }
 
 // The first colours first.
-static double *rounds(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
-                      const mlt_waits *events, const mlt_loggops *machine)
+double *mlt_pass_rounds(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+                        const mlt_waits *events, const mlt_loggops *machine)
 {
     plan p = {.program = program, .pairs = pairs};
     plan_make(&p, events);
@@ -263,5 +263,5 @@ mlt_status mlt_pass_spread(mlt_goal_program *program, const mlt_goal_pairs *pair
                            const mlt_pass_options *options, mlt_pass_report *report, char *why,
                            size_t why_size)
 {
-    return mlt_pass_order_sends(program, pairs, options, rounds, report, why, why_size);
+    return mlt_pass_order_sends(program, pairs, options, mlt_pass_rounds, report, why, why_size);
 }

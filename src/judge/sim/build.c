@@ -140,7 +140,7 @@ static void fill(mlt_sim *sim, uint64_t S, census *found)
 {
     uint32_t edges = 0;
     for (uint32_t r = 0; r < sim->program->ranks; r++) {
-        const mlt_goal_rank *rank = &sim->program->rank[r];
+        const mlt_goal_rank *rank = mlt_sim_part(sim, r);
         uint32_t base = sim->first[r];
         bool good = true;
         for (uint32_t a = 0; a < rank->count; a++) {
@@ -217,7 +217,7 @@ static void make_lanes(mlt_sim *sim, const census *found)
     sim->rank_lane = mlt_xcalloc(ranks, sizeof *sim->rank_lane);
     memset(sim->rank_lane, 0xff, ranks * sizeof *sim->rank_lane);
     for (uint32_t r = 0; r < ranks; r++) {
-        const mlt_goal_action *from = sim->program->rank[r].actions;
+        const mlt_goal_action *from = mlt_sim_part(sim, r)->actions;
         for (uint32_t a = sim->first[r]; a < sim->first[r + 1]; a++, from++)
             sim->actions[a].lane = lane_find(sim, r, from->cpu, from->nic);
     }
@@ -228,10 +228,12 @@ static void make_lanes(mlt_sim *sim, const census *found)
 static void aim_messages(mlt_sim *sim)
 {
     uint32_t ranks = sim->program->ranks;
+    sim->envelopes = mlt_xcalloc(sim->count, sizeof *sim->envelopes);
     for (uint32_t r = 0; r < ranks; r++) {
-        const mlt_goal_action *from = sim->program->rank[r].actions;
+        const mlt_goal_action *from = mlt_sim_part(sim, r)->actions;
         for (uint32_t a = sim->first[r]; a < sim->first[r + 1]; a++, from++) {
             mlt_sim_action *action = &sim->actions[a];
+            sim->envelopes[a] = (mlt_sim_envelope){from->peer, from->tag};
             action->time = 0;
             if ((action->bits & MLT_SIM_KIND) == MLT_SIM_RECV)
                 action->partner = MLT_SIM_NONE;
@@ -366,7 +368,7 @@ static uint32_t pair_messages(mlt_sim *sim, bool *equal)
 
 static mlt_status refuse(const mlt_sim *sim, uint32_t bad_rank, char *why, size_t why_size)
 {
-    if (mlt_goal_program_valid(sim->program, why, why_size) == MLT_OK)
+    if (sim->part || mlt_goal_program_valid(sim->program, why, why_size) == MLT_OK)
         snprintf(why, why_size,
                  "an action of rank %u has more than %" PRIu64
                  " bytes or ns, the most that can be simulated",
@@ -382,8 +384,9 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
     sim->first = mlt_xcalloc((size_t)program->ranks + 1, sizeof *sim->first);
     for (uint32_t r = 0; r < program->ranks; r++) {
         sim->first[r] = (uint32_t)count;
-        count += program->rank[r].count;
-        deps += program->rank[r].deps_count;
+        const mlt_goal_rank *rank = mlt_sim_part(sim, r);
+        count += rank->count;
+        deps += rank->deps_count;
         if (count > most || deps > UINT32_MAX)
             return mlt_fail(
                 MLT_ERR_INVALID, why, why_size,
@@ -429,9 +432,8 @@ mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why
         if (lonely != MLT_SIM_NONE) {
             mlt_goal_place place = mlt_sim_place(sim, lonely);
             char text[400];
-            return mlt_fail(
-                MLT_ERR_INVALID, why, why_size, "%s is received by nobody",
-                mlt_goal_describe(sim->program, place.rank, place.action, text, sizeof text));
+            return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s is received by nobody",
+                            mlt_sim_describe(sim, place, text, sizeof text));
         }
         sim->fixed = !(options->by_arrival && equal);
     }

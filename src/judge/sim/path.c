@@ -128,7 +128,7 @@ static int waits_for(const mlt_sim *sim, uint32_t number, char *text, size_t siz
     if (!(action->bits & MLT_SIM_STARTED) || action->bits & MLT_SIM_FINISHED)
         return 0;
     mlt_goal_place place = mlt_sim_place(sim, number);
-    const mlt_goal_action *source = &sim->program->rank[place.rank].actions[place.action];
+    const mlt_goal_action *source = mlt_sim_source(sim, place);
     if ((action->bits & MLT_SIM_KIND) == MLT_SIM_SEND)
         return snprintf(text, size, "rank %d to receive it", source->peer);
     if (source->peer == MLT_GOAL_ANY)
@@ -143,7 +143,7 @@ static int needs(const mlt_sim *sim, uint32_t number, char *text, size_t size)
     if (action->bits & (MLT_SIM_STARTED | MLT_SIM_FINISHED))
         return 0;
     mlt_goal_place place = mlt_sim_place(sim, number);
-    const mlt_goal_rank *rank = &sim->program->rank[place.rank];
+    const mlt_goal_rank *rank = mlt_sim_part(sim, place.rank);
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         uint32_t on = mlt_goal_plain(rank->deps[d].on);
         uint64_t needed = on != rank->deps[d].on ? MLT_SIM_STARTED : MLT_SIM_FINISHED;
@@ -166,7 +166,7 @@ void mlt_sim_deadlock(const mlt_sim *sim, char *why, size_t why_size)
             if (!(round ? needs : waits_for)(sim, a, whom, sizeof whom))
                 continue;
             mlt_goal_place place = mlt_sim_place(sim, a);
-            mlt_goal_describe(sim->program, place.rank, place.action, text, sizeof text);
+            mlt_sim_describe(sim, place, text, sizeof text);
             mlt_text_add(&out, "%s %s waits for %s", told++ ? ";" : ":", text, whom);
         }
     if (left > told)

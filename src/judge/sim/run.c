@@ -157,9 +157,9 @@ uint64_t mlt_sim_work(const mlt_sim *sim, uint32_t number)
     double size = (double)mlt_sim_size(action);
     if ((action->bits & MLT_SIM_KIND) == MLT_SIM_CALC)
         return mlt_sim_price(size * 1000);
-    if (action->bits & MLT_SIM_THEN_EXEC) {
+    if (action->bits & MLT_SIM_THEN_EXEC && sim->exec > 0) {
         mlt_goal_place place = mlt_sim_place(sim, number);
-        size = (double)sim->program->rank[place.rank].actions[place.action].size[0];
+        size = (double)mlt_sim_source(sim, place)->size[0];
     }
     return mlt_sim_price(size * sim->exec);
 }
@@ -281,28 +281,21 @@ static void run_send(mlt_sim *sim, const mlt_sim_event *event, mlt_sim_action *s
 
 // ---- matching as they come
 
-static const mlt_goal_action *source_of(const mlt_sim *sim, uint32_t number, uint32_t *rank)
+static bool run_fits(const mlt_sim *sim, uint32_t recv, uint32_t send)
 {
-    mlt_goal_place place = mlt_sim_place(sim, number);
-    *rank = place.rank;
-    return &sim->program->rank[place.rank].actions[place.action];
-}
-
-static bool run_fits(const mlt_goal_action *recv, uint32_t sender, const mlt_goal_action *send)
-{
-    return (recv->peer == MLT_GOAL_ANY || (uint32_t)recv->peer == sender) &&
-           (recv->tag == MLT_GOAL_ANY || recv->tag == send->tag);
+    const mlt_sim_envelope *wanted = &sim->envelopes[recv];
+    return (wanted->peer == MLT_GOAL_ANY ||
+            (uint32_t)wanted->peer == mlt_sim_rank(sim, sim->actions[send].lane)) &&
+           (wanted->tag == MLT_GOAL_ANY || wanted->tag == sim->envelopes[send].tag);
 }
 
 // Takes the first of the list that fits `number`, which is of the other kind.
 static uint32_t take_fitting(mlt_sim *sim, uint32_t *first, uint32_t *last, uint32_t number)
 {
-    uint32_t rank, other_rank, before = MLT_SIM_NONE;
-    const mlt_goal_action *action = source_of(sim, number, &rank);
-    bool is_recv = mlt_goal_is_recv(action);
+    uint32_t before = MLT_SIM_NONE;
+    bool is_recv = (sim->actions[number].bits & MLT_SIM_KIND) == MLT_SIM_RECV;
     for (uint32_t n = *first; n != MLT_SIM_NONE; before = n, n = sim->actions[n].link) {
-        const mlt_goal_action *other = source_of(sim, n, &other_rank);
-        if (!(is_recv ? run_fits(action, other_rank, other) : run_fits(other, rank, action)))
+        if (!(is_recv ? run_fits(sim, number, n) : run_fits(sim, n, number)))
             continue;
         uint32_t after = sim->actions[n].link;
         *(before == MLT_SIM_NONE ? first : &sim->actions[before].link) = after;
@@ -365,8 +358,7 @@ static void handle(mlt_sim *sim, const mlt_sim_event *event)
         }
         action->bits |= MLT_SIM_ARRIVED;
     } else {
-        uint32_t rank;
-        mlt_sim_lists *lists = &sim->lists[source_of(sim, send, &rank)->peer];
+        mlt_sim_lists *lists = &sim->lists[sim->envelopes[send].peer];
         recv = take_fitting(sim, &lists->posted, &lists->posted_last, send);
         if (recv != MLT_SIM_NONE) {
             become_partners(sim, send, recv);

@@ -40,6 +40,15 @@ static mlt_status check_machine(const mlt_loggops *machine, char *why, size_t wh
     return MLT_OK;
 }
 
+char *mlt_sim_describe(const mlt_sim *sim, mlt_goal_place place, char *text, size_t size)
+{
+    mlt_goal_program view = *sim->program;
+    if (sim->part)
+        view =
+            mlt_goal_program_as_rank(sim->part(sim->part_arg, place.rank), place.rank, view.ranks);
+    return mlt_goal_describe(&view, place.rank, place.action, text, size);
+}
+
 static void make_result(mlt_sim *sim, const mlt_sim_options *options)
 {
     mlt_sim_result *result = sim->result;
@@ -69,9 +78,8 @@ static mlt_status check_left_over(const mlt_sim *sim, char *why, size_t why_size
         if (sim->lists[r].unexpected != MLT_SIM_NONE) {
             mlt_goal_place place = mlt_sim_place(sim, sim->lists[r].unexpected);
             char text[400];
-            return mlt_fail(
-                MLT_ERR_INVALID, why, why_size, "%s is received by nobody",
-                mlt_goal_describe(sim->program, place.rank, place.action, text, sizeof text));
+            return mlt_fail(MLT_ERR_INVALID, why, why_size, "%s is received by nobody",
+                            mlt_sim_describe(sim, place, text, sizeof text));
         }
     return MLT_OK;
 }
@@ -133,6 +141,7 @@ static void sim_fini(mlt_sim *sim)
     free(sim->first);
     free(sim->sync_end);
     free(sim->lists);
+    free(sim->envelopes);
     free(sim->lane_rank);
     free(sim->lane_next);
     free(sim->lane_key);
@@ -156,6 +165,8 @@ mlt_status mlt_sim_simulate(const mlt_goal_program *program, const mlt_sim_optio
     if (status != MLT_OK)
         return status;
     mlt_sim sim = {.program = program,
+                   .part = options->part,
+                   .part_arg = options->part_arg,
                    .cost = {cost_of(machine), cost_of(cluster ? &cluster->within : machine),
                             cost_of(cluster ? &cluster->large : machine)},
                    .exec = machine->exec * 1000,

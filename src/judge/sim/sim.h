@@ -41,6 +41,10 @@ typedef struct mlt_sim_options {
     bool by_arrival;                           // equal tags: as messages come, as LogGOPSim does
     void (*progress)(void *user, double done); // finished actions, 0..1; may be NULL
     void *user;
+    // For a program that is not there as a whole: rank 0 of what this returns is the given rank, until it
+    // is called again. The program that is simulated only says how many ranks there are.
+    const mlt_goal_program *(*part)(void *arg, uint32_t rank);
+    void *part_arg;
 } mlt_sim_options;
 
 // Why a step of the critical path began when it did.

@@ -116,6 +116,10 @@ typedef struct mlt_sim_lists { // of a rank, if not fixed; first and last, MLT_S
     uint32_t unexpected, unexpected_last;
 } mlt_sim_lists;
 
+typedef struct mlt_sim_envelope { // of a message's end, if not fixed
+    int32_t peer, tag;
+} mlt_sim_envelope;
+
 typedef struct mlt_sim_cost {
     uint64_t L, o, g; // ps
     double G, O;      // ps a byte
@@ -166,7 +170,9 @@ enum { MLT_SIM_MESSAGE_EVENT = 1 };
 #define MLT_SIM_HOP (UINT32_C(1) << 31)
 
 typedef struct mlt_sim {
-    const mlt_goal_program *program;
+    const mlt_goal_program *program;                           // ask mlt_sim_part for its ranks
+    const mlt_goal_program *(*part)(void *arg, uint32_t rank); // as in the options
+    void *part_arg;
     mlt_sim_queue queue;
     mlt_sim_action *actions; // [count + 1]: the last one ends the dependents
     uint32_t *next;          // dependents' numbers, MLT_GOAL_STARTED: on the start only
@@ -182,6 +188,7 @@ typedef struct mlt_sim {
     uint32_t *first;    // [ranks + 1]: number of a rank's first action
     uint64_t *sync_end; // [count]: when a synchronous send's CPU was free; NULL: there are none
     mlt_sim_lists *lists;
+    mlt_sim_envelope *envelopes; // [count], with lists: what mlt_sim_part gave does not stay
     // Several CPUs or NICs. NULL: lane = rank.
     uint32_t *lane_rank, *lane_next; // a rank's lanes are linked, from rank_lane
     uint16_t *lane_key;              // cpu << 8 | nic
@@ -268,6 +275,20 @@ static inline void mlt_sim_put(mlt_sim *sim, uint64_t time, uint32_t what, uint3
 uint64_t mlt_sim_work(const mlt_sim *sim, uint32_t number);
 
 mlt_goal_place mlt_sim_place(const mlt_sim *sim, uint32_t number);
+
+// A rank of the program, until the next call.
+static inline const mlt_goal_rank *mlt_sim_part(const mlt_sim *sim, uint32_t rank)
+{
+    return sim->part ? sim->part(sim->part_arg, rank)->rank : &sim->program->rank[rank];
+}
+
+static inline const mlt_goal_action *mlt_sim_source(const mlt_sim *sim, mlt_goal_place place)
+{
+    return &mlt_sim_part(sim, place.rank)->actions[place.action];
+}
+
+// mlt_goal_describe of it.
+char *mlt_sim_describe(const mlt_sim *sim, mlt_goal_place place, char *text, size_t size);
 
 // ---- the parts
 

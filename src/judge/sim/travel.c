@@ -152,7 +152,7 @@ void mlt_sim_depart(mlt_sim *sim, uint32_t send, uint64_t time, uint32_t what, u
     mlt_sim_travel *t = sim->travel;
     uint32_t number = traveller_new(t);
     mlt_goal_place place = mlt_sim_place(sim, send);
-    int32_t peer = sim->program->rank[place.rank].actions[place.action].peer;
+    int32_t peer = mlt_sim_source(sim, place)->peer;
     bool inside = sim->actions[send].bits & MLT_SIM_NEAR;
     // Messages come to the memory of their node in another order than that of their sends.
     bool loose = inside && (t->noise > 0 || sim->cost[1].o != sim->cost[2].o);
@@ -178,7 +178,7 @@ uint64_t mlt_sim_alone(const mlt_sim *sim, uint32_t send)
     const mlt_sim_travel *t = sim->travel;
     mlt_goal_place place = mlt_sim_place(sim, send);
     uint32_t from = t->nic[place.rank];
-    uint32_t to = t->nic[sim->program->rank[place.rank].actions[place.action].peer];
+    uint32_t to = t->nic[mlt_sim_source(sim, place)->peer];
     uint64_t size = mlt_sim_size(&sim->actions[send]), time = 0, late = 0;
     for (uint32_t hop = 0, link = 0; hop == 0 || !mlt_network_is_last(&t->net, link); hop++) {
         link = mlt_network_hop(&t->net, from, to, send, hop);

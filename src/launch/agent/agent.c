@@ -193,6 +193,7 @@ void mlt_agent_free(mlt_agent *a)
         if (a->late[i].fd >= 0)
             close(a->late[i].fd);
     mlt_bind_fini(&a->bind);
+    mlt_deal_free(&a->deal);
     mlt_asks_free(a->asks);
     mlt_connections_free(a->connections);
     mlt_ports_free(a->ports, a->why);
@@ -202,6 +203,8 @@ void mlt_agent_free(mlt_agent *a)
         mlt_job_close(a->job);
     if (a->has_env)
         mlt_env_fini(&a->env);
+    for (int i = 0; i < MLT_DEAL_VARIABLES; i++)
+        free(a->deal_texts[i]);
     free(a->late);
     free(a->states);
     free(a->children);

@@ -20,7 +20,7 @@
 #include "os/uring.h"
 
 // Inherited descriptors have numbers that scripts do not use themselves.
-enum { FIRST_FD = 20, WHERE_BYTES = 512, START_AT_ONCE = 128 };
+enum { FIRST_FD = 20, WHERE_BYTES = 512, GPUS_BYTES = 128, START_AT_ONCE = 128 };
 
 // ---- The segment
 
@@ -129,6 +129,15 @@ static void pin(mlt_agent *a)
             a->bind.lacks, a->bind.lacks);
 }
 
+// Processes that somebody else has started have theirs.
+static void deal_gpus(mlt_agent *a)
+{
+    char why[512];
+    if (!a->conf.adopt &&
+        !mlt_deal_make(&a->deal, a->conf.options, a->conf.plan, a->conf.host, why, sizeof why))
+        mlt_quit(MLT_EXIT_USAGE, "%s", why);
+}
+
 // ---- Processes
 
 // gdb --args program ...; the caller frees it.
@@ -173,16 +182,36 @@ static void name_places(const mlt_agent *a, const mlt_placement_proc *proc, char
     snprintf(text + n, size - n, ")");
 }
 
-static void tell_start(mlt_agent *a, uint32_t proc, pid_t pid, const mlt_cpus *cpus)
+static const mlt_deal_part *deal_of(const mlt_agent *a, const mlt_agent_child *c)
 {
-    char where[WHERE_BYTES] = "any processor";
+    static const mlt_deal_part none = {.said = false};
+    return a->conf.adopt ? &none : &a->deal.parts[c - a->children];
+}
+
+// ", GPUs 0, 1"; a long list is cut.
+static void name_gpus(const mlt_agent *a, const mlt_agent_child *c, char *where, size_t size)
+{
+    const mlt_deal_part *part = deal_of(a, c);
+    mlt_text text = {0};
+    if (!part->said)
+        return;
+    mlt_deal_text(part, mlt_agent_plan_of(a, c->proc)->ranks, &text);
+    size_t n = strlen(where);
+    snprintf(where + n, size - n, ", %s", text.text);
+    mlt_text_free(&text);
+}
+
+static void tell_start(mlt_agent *a, const mlt_agent_child *c, pid_t pid, const mlt_cpus *cpus)
+{
+    char where[WHERE_BYTES + GPUS_BYTES] = "any processor";
     if (cpus) {
-        size_t n = (size_t)snprintf(where, sizeof where, "processors ");
-        mlt_cpus_text(cpus, where + n, sizeof where - n);
-        if (mlt_agent_plan_of(a, proc)->workers > 1)
-            name_places(a, mlt_agent_plan_of(a, proc), where, sizeof where);
+        size_t n = (size_t)snprintf(where, WHERE_BYTES, "processors ");
+        mlt_cpus_text(cpus, where + n, WHERE_BYTES - n);
+        if (mlt_agent_plan_of(a, c->proc)->workers > 1)
+            name_places(a, mlt_agent_plan_of(a, c->proc), where, WHERE_BYTES);
     }
-    mlt_agent_tell(a, MLT_FRAME_STARTED, proc, pid, where, strlen(where));
+    name_gpus(a, c, where, sizeof where);
+    mlt_agent_tell(a, MLT_FRAME_STARTED, c->proc, pid, where, strlen(where));
 }
 
 // Starts one process. On failure the exit code, and a message in why.
@@ -199,6 +228,7 @@ static int agent_start(mlt_agent *a, mlt_agent_child *c, mlt_env *env, char *why
     mlt_cpus cpus;
     bool pinned = mlt_bind_workers_cpus(&a->bind, local, proc->workers, &cpus);
     bool traced = mlt_stdio_trace(a->conf.io, c->proc, env, why, why_size);
+    mlt_deal_put(deal_of(a, c), proc->ranks, env, a->deal_texts);
     mlt_env_proc own = {.proc = c->proc, .job_fd = a->job_fd, .ctl_fd = a->ctl_as};
     mlt_spawn spawn = {.path = under_gdb ? a->conf.gdb : a->conf.paths[proc->app],
                        .argv = under_gdb ? gdb_words(app->argv) : app->argv,
@@ -217,7 +247,7 @@ static int agent_start(mlt_agent *a, mlt_agent_child *c, mlt_env *env, char *why
     close(pair[1]);
     if (pid > 0) {
         mlt_agent_started(a, c->proc, pid, pair[0]);
-        tell_start(a, c->proc, pid, spawn.cpus);
+        tell_start(a, c, pid, spawn.cpus);
     } else {
         close(pair[0]);
     }
@@ -241,7 +271,7 @@ static int agent_adopt(mlt_agent *a, mlt_agent_child *c, char *why, size_t why_s
         return MLT_EXIT_FAILED;
     }
     mlt_agent_started(a, c->proc, pid, pair[0]);
-    tell_start(a, c->proc, pid, NULL);
+    tell_start(a, c, pid, NULL);
     return 0;
 }
 
@@ -297,6 +327,7 @@ void mlt_agent_started(mlt_agent *a, uint32_t proc, pid_t pid, int ctl_fd)
 void mlt_agent_prepare(mlt_agent *a)
 {
     pin(a);
+    deal_gpus(a);
     if (!a->job)
         make_job(a);
     check_memory(a);

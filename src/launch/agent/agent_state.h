@@ -20,6 +20,7 @@
 #include "launch/hosts/ports.h"
 #include "launch/loop.h"
 #include "launch/plan/bind.h"
+#include "launch/plan/deal.h"
 #include "launch/plan/env.h"
 
 #define MLT_AGENT_MS UINT64_C(1000000)
@@ -57,6 +58,8 @@ typedef struct mlt_agent_worker {
 struct mlt_agent {
     mlt_agent_conf conf;
     mlt_bind bind;
+    mlt_deal deal;
+    char *deal_texts[MLT_DEAL_VARIABLES]; // in `env`
     mlt_job *job;
     int job_fd, ctl_as;
     mlt_agent_child *children; // in the order of their processes

@@ -262,7 +262,8 @@ static bool children_task_add_section(mlt_texts *to, const mlt_child_parent *par
     const char *list = children_task_value_of(pairs, "host"),
                *file = children_task_value_of(pairs, "hostfile");
     const char *grain = children_task_value_of(pairs, "grain"),
-               *path = children_task_value_of(pairs, "path");
+               *path = children_task_value_of(pairs, "path"),
+               *gpus = children_task_value_of(pairs, "gpus");
     const char *fine = children_task_value_of(pairs, "nfg"),
                *workers = children_task_value_of(pairs, "workers");
     if (grain || (!fine && !workers)) // a section before has said something else, perhaps
@@ -272,8 +273,10 @@ static bool children_task_add_section(mlt_texts *to, const mlt_child_parent *par
     add_option(to, "-hostfile", file);
     add_option(to, "-wdir", children_task_value_of(pairs, "wdir"));
     add_option(to, "-path", path ? path : app->path);
+    add_option(to, "--gpus", gpus ? gpus : app->gpus);
     add_env_lines(to, children_task_value_of(pairs, "env"));
     add_errhandler(to, children_task_value_of(pairs, "mpi_initial_errhandler"));
+    add_option(to, "-memory-alloc-kinds", children_task_value_of(pairs, "mpi_memory_alloc_kinds"));
     return add_number(to, mlt_child_section(request, section, 0)[1], fine, why, why_size);
 }
 

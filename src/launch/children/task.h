@@ -9,9 +9,10 @@
 // parent's mpirun was told about hosts, environment, output and checks, and what the info keys of
 // the spawning rank say:
 //
-//     host, hostfile, wdir, path, nfg, workers, grain, map_by        options of these names
+//     host, hostfile, wdir, path, nfg, workers, grain, map_by, gpus  options of these names
 //     env                                                            NAME=VALUE, a line each
 //     mpi_initial_errhandler                                         -initial-errhandler
+//     mpi_memory_alloc_kinds                                         -memory-alloc-kinds
 //
 // Others are ignored, as the standard wants. Without host and hostfile a job may use the parent's
 // hosts, those that have most free slots first.

@@ -379,10 +379,20 @@ static void add_ssh_words(mlt_texts *words)
         mlt_texts_add(words, mlt_text_of("%s", more[i]));
 }
 
-// rsh [options] [-l user] host agent --agent; the caller frees the words.
+// rsh [options] [-l user] host agent --agent, or of --rsh local a shell that becomes the agent; the caller frees the
+// words.
 static mlt_texts shell_words(const member *m)
 {
     const mlt_options *o = m->agents->conf.options;
+    if (strcmp(o->rsh, "local") == 0) {
+        mlt_texts here = {NULL, 0};
+        char *agent = quote(o->agent);
+        mlt_texts_add(&here, mlt_text_of("sh"));
+        mlt_texts_add(&here, mlt_text_of("-c"));
+        mlt_texts_add(&here, mlt_text_of("exec %s --agent", agent));
+        free(agent);
+        return here;
+    }
     const mlt_hosts_entry *host = &m->agents->conf.plan->hosts[agents_host_of(m)].host;
     mlt_texts words = {NULL, 0};
     char *copy = mlt_text_of("%s", o->rsh), *rest = copy, *word;

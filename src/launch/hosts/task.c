@@ -32,7 +32,7 @@ typedef struct run {
 } run;
 
 // The lists: {identity, head_host, dir, flags, numbers, texts}, {name and user of each host}, {numbers
-// of each run}, and for each app {argv}, {environment}, {dir, path}. A text that may be NULL is "" then,
+// of each run}, and for each app {argv}, {environment}, {dir, path, gpus}. A text that may be NULL is "" then,
 // and has a plus before it otherwise.
 enum { TASK_HEAD, TASK_HOSTS, TASK_RUNS, TASK_APPS, APP_LISTS = 3, RUN_NUMBERS = 6 };
 
@@ -103,6 +103,7 @@ static void put_app(mlt_texts lists[APP_LISTS], const mlt_options *options, cons
             mlt_texts_add(&lists[1], mlt_text_of("%s", env.items[i]));
     task_put_text(&lists[2], app->dir);
     task_put_text(&lists[2], app->path);
+    task_put_text(&lists[2], app->gpus);
     mlt_env_fini(&env);
 }
 
@@ -241,6 +242,7 @@ static void take_apps(hosts_task_reader *r, const mlt_lists *lists, mlt_options 
         r->at = of[2];
         app->dir = task_text(r);
         app->path = task_text(r);
+        app->gpus = task_text(r);
         if (!app->argv[0])
             hosts_task_damaged(r, "a program is missing");
     }

@@ -7,13 +7,15 @@
 
 #include "base/memory.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "launch/plan/env.h"
 #include "launch/say.h"
 #include "os/plugin.h"
 #include "os/sum.h"
 
 enum { WHY_BYTES = 4096 };
-#define SUM "MILLET_COLL_SUM"
+#define SUM   "MILLET_COLL_SUM"
+#define HOSTS "MILLET_COLL_HOSTS"
 
 // The value of a variable, as the section's ranks would see it; "": none.
 static const char *coll_value_of(const mlt_env *env, const char *name)
@@ -80,4 +82,18 @@ void mlt_launch_check_coll(const mlt_options *options)
         mlt_env_fini(&env);
     }
     tell_sum(last_file, several);
+}
+
+void mlt_launch_tell_hosts(const mlt_placement *plan)
+{
+    enum { MOST_NAMED = 1024 };
+    unsetenv(HOSTS);
+    if (plan->host_count < 2 || plan->host_count > MOST_NAMED)
+        return;
+    mlt_text names = {0};
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        mlt_text_add(&names, "%s%s", h ? "," : "", plan->hosts[h].host.name);
+    if (setenv(HOSTS, mlt_text_so_far(&names), 1) != 0)
+        mlt_no_room("a setting");
+    mlt_text_free(&names);
 }

@@ -161,11 +161,12 @@ static mlt_app *new_app(mlt_options *o)
 {
     o->apps = mlt_xrealloc(o->apps, o->app_count + 1, sizeof *o->apps);
     mlt_app *app = &o->apps[o->app_count++];
-    // What a worker or a rank is carries on to the next section.
+    // What a worker or a rank is and has carries on to the next section.
     bool first = o->app_count == 1;
     *app = (mlt_app){.fine = 1,
                      .workers = first ? MLT_WORKERS_AUTO : app[-1].workers,
-                     .grain = first ? o->grain : app[-1].grain};
+                     .grain = first ? o->grain : app[-1].grain,
+                     .gpus = first ? NULL : app[-1].gpus};
     return app;
 }
 
@@ -247,7 +248,8 @@ static void carry_on(mlt_option_reader *r)
 static bool read_section(mlt_option_reader *r)
 {
     begin_section(r);
-    while (*r->words && (*r->words)[0] == '-' && (*r->words)[1]) {
+    r->ended = false;
+    while (!r->ended && *r->words && (*r->words)[0] == '-' && (*r->words)[1]) {
         if (strcmp(*r->words, "--") == 0) {
             r->words++;
             break;

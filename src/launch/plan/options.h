@@ -55,6 +55,7 @@ typedef struct mlt_app {
     mlt_env_mode env_mode;
     char *env_list;   // "A,B": MLT_ENV_LIST
     char *dir, *path; // -wdir, -path
+    char *gpus;       // --gpus (launch/plan/deal.h); NULL: not said
 } mlt_app;
 
 typedef enum mlt_option_progress {

@@ -15,8 +15,10 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "fiber/policy.h"
+#include "fiber/stack.h"
 #include "image/mode.h"
 #include "launch/plan/bind.h"
+#include "launch/plan/deal.h"
 #include "launch/plan/hosts.h"
 #include "launch/say.h"
 #include "net/iface.h"
@@ -150,6 +152,14 @@ static void take_hosts(mlt_option_reader *r, const mlt_option_row *row)
 static void take_hostfile(mlt_option_reader *r, const mlt_option_row *row)
 {
     mlt_hosts_add_file(begun(r, &r->app->file), mlt_option_word(r));
+}
+
+static void take_gpus(mlt_option_reader *r, const mlt_option_row *row)
+{
+    char why[256];
+    r->app->gpus = mlt_option_word(r);
+    if (!mlt_deal_known(r->app->gpus, why, sizeof why))
+        mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', which %s", r->option, r->app->gpus, why);
 }
 
 // "K V" or "K=V".
@@ -468,7 +478,16 @@ static void take_sched(mlt_option_reader *r, const mlt_option_row *row)
     char why[256];
     if (!mlt_policy_find(word, &argument, why, sizeof why))
         mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
-    set_from_here(r, "SCHED", word);
+    const char *file = mlt_policy_file(word);
+    if (!file) {
+        set_from_here(r, "SCHED", word);
+        return;
+    }
+    char *whole = realpath(file, NULL); // ranks may start in another directory
+    if (!whole)
+        mlt_quit(MLT_EXIT_USAGE, "option %s: there is no file '%s'", r->option, file);
+    set_from_here(r, "SCHED", mlt_text_of("plugin:%s", whole));
+    free(whole);
 }
 
 const char *mlt_option_errhandler(const char *name)
@@ -492,6 +511,12 @@ static void take_errhandler(mlt_option_reader *r, const mlt_option_row *row)
     set_from_here(r, "INITIAL_ERRHANDLER", known);
 }
 
+// Kinds that are not known are not supported, which the program is told.
+static void take_memkinds(mlt_option_reader *r, const mlt_option_row *row)
+{
+    set_from_here(r, "MEMORY_ALLOC_KINDS", mlt_option_word(r));
+}
+
 static void take_stack_size(mlt_option_reader *r, const mlt_option_row *row)
 {
     const char *word = mlt_option_word(r);
@@ -503,6 +528,9 @@ static void take_stack_size(mlt_option_reader *r, const mlt_option_row *row)
                  r->option, word);
     r->o->stack_size = bytes;
     set_from_here(r, "STACK_SIZE", word);
+    // The loader, which looks up a function at its first call, would take 3 KiB of such a stack.
+    if (bytes && bytes < MLT_STACK_ROOMY)
+        mlt_texts_add(&r->o->carried, mlt_text_of("LD_BIND_NOW=1"));
 }
 
 static void take_set(mlt_option_reader *r, const mlt_option_row *row)
@@ -624,6 +652,7 @@ static void take_recorder(mlt_option_reader *r, const mlt_option_row *row)
 static void take_record(mlt_option_reader *r, const mlt_option_row *row)
 {
     *options_table_text_at(r, row) = next_path(r);
+    set(r, "TRACE_RANKS", "yes");
     if (r->o->trace)
         return;
     r->o->trace = mlt_text_of("%s.mlt", r->o->record);
@@ -647,6 +676,15 @@ static void take_version(mlt_option_reader *r, const mlt_option_row *row)
     exit(0);
 }
 
+// The word that follows stays, as the first one that is no option.
+static void take_program(mlt_option_reader *r, const mlt_option_row *row)
+{
+    (void)row;
+    if (r->value)
+        mlt_quit(MLT_EXIT_USAGE, "option -e: the program is a word of its own: -e %s", r->value);
+    r->ended = true;
+}
+
 const mlt_option_row mlt_option_rows[] = {
     {NULL, NULL, NULL, 0, "How many"},
     {"-n -np --np -c", "N", take_app_ranks, AT_APP(n),
@@ -661,6 +699,8 @@ const mlt_option_row mlt_option_rows[] = {
      "processes; MILLET_GRAIN does the same; -nfg and --workers count more (process)"},
     {"-ppn -N -perhost --npernode", "N", take_app_ranks, AT_APP(per_host),
      "workers on each host, in place of its slots; -n says how many there are in all"},
+    {"-e", "PROGRAM", take_program, 0,
+     "the program, after which its arguments follow; the same as PROGRAM alone"},
     {"-configfile --app", "FILE", mlt_option_take_configfile, 0,
      "read sections from FILE, one a line: options program arguments"},
 
@@ -673,7 +713,8 @@ const mlt_option_row mlt_option_rows[] = {
      "hosts to run on, from this section on, one a line: name[:n] or [user@]name [slots=n]; "
      "MILLET_HOSTFILE, HYDRA_HOST_FILE or OMPI_MCA_orte_default_hostfile name one for all jobs"},
     {"--rsh --rsh-agent -launcher-exec", "COMMAND", options_table_take_text, AT(rsh),
-     "the remote shell, called as ssh is: COMMAND host agent; MILLET_RSH does the same (ssh)"},
+     "the remote shell, called as ssh is: COMMAND host agent; local starts the agents of all hosts "
+     "here, whatever their names, so that messages pass sockets; MILLET_RSH does the same (ssh)"},
     {"--launch-agent", "FILE", options_table_take_text, AT(agent),
      "the mpirun to start on other hosts; MILLET_AGENT does the same (this one, by its full name)"},
     {"--silent", "SECONDS", take_silent, 0,
@@ -725,6 +766,11 @@ const mlt_option_row mlt_option_rows[] = {
      "refuse to start more workers on a host than it has slots, or cores if nobody says slots"},
     {"--cpus-per-rank --cpus-per-proc", "N", mlt_option_take_cores, AT(map_by),
      "the same as PE=N of --map-by"},
+    {"--gpus -gpus-per-proc", "N|LIST|auto|none", take_gpus, 0,
+     "GPUs of its host for each rank, from this section on: N in turn, one of a LIST (0,2,3 or "
+     "0-3; "
+     "of one: 2,), its share of all, or none; sets CUDA_VISIBLE_DEVICES, and MILLET_GPU_DEVICE for "
+     "ranks that share a process (all that CUDA_VISIBLE_DEVICES names)"},
     {"--mca --gmca", "NAME VALUE", take_mca, 0,
      "Open MPI's parameters: plm_rsh_agent is --rsh, btl_tcp_if_include and btl_tcp_if_exclude are "
      "--iface; others have no effect"},
@@ -773,10 +819,15 @@ const mlt_option_row mlt_option_rows[] = {
     {"-initial-errhandler", "NAME", take_errhandler, 0,
      "initial error handler, from this section on: mpi_errors_are_fatal, mpi_errors_abort or "
      "mpi_errors_return"},
+    {"-memory-alloc-kinds --memory-allocation-kinds", "LIST", take_memkinds, 0,
+     "kinds of memory that the program asks for, from this section on: mpi, system, cuda, "
+     "cuda:device, ...; the info key mpi_memory_alloc_kinds tells it which are supported "
+     "(mpi,system)"},
     {"--sched", "POLICY", take_sched, 0,
-     "scheduling of fibers, from this section on: direct, rr, random:SEED or priority"},
+     "scheduling of fibers, from this section on: direct, rr, poll, random:SEED, priority, or "
+     "FILE.so, a policy of your own"},
     {"--stack-size", "SIZE", take_stack_size, 0,
-     "stack of each rank that is a fiber, from this section on, such as 64K"},
+     "stack of each rank that is a fiber, from this section on, such as 64K; 4K at least"},
     {"--globals", "WHOSE", take_globals, 0,
      "private: ranks that share a process have their own global variables, as processes would, or "
      "the job does not start; auto: they have their own where that is possible; shared: they have "
@@ -830,7 +881,7 @@ const mlt_option_row mlt_option_rows[] = {
     {"-genvall -envall -localonly --oversubscribe --allow-run-as-root --use-hwthread-cpus "
      "-enable-x -disable-x -use-app-topology --report-state-on-timeout",
      NULL, ignore, 0, NULL},
-    {"-soft -arch -file -memory-alloc-kinds -launcher "
+    {"-soft -arch -file -launcher "
      "-rmk -demux -nameserver -topolib -order-nodes -bootstrap "
      "--personality --prefix -localhost",
      "WORD", ignore, 0, NULL},

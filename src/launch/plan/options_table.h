@@ -16,6 +16,7 @@ typedef struct mlt_option_reader {
     char *value;        // of "--option=value", until it is taken
     const char *option; // as the user wrote it
     bool in_file;       // words come from a -configfile
+    bool ended;         // the section's program is next, whatever it begins with
     bool took_file;     // the current section named one ...
     size_t file_app;    // ... whose first section has this index
     size_t env_before;  // what o->env had when it began

@@ -6,9 +6,11 @@
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/text.h"
+#include "launch/plan/deal.h"
 #include "launch/plan/plan.h"
+#include "launch/say.h"
 
-enum { MOST_RANGES = 6, COLUMNS = 7 };
+enum { MOST_RANGES = 6, COLUMNS = 7, MOST_LINES = 64 };
 
 // What a section has on a host.
 typedef struct show_row {
@@ -124,11 +126,68 @@ static show_row *show_rows_of(const mlt_placement *plan, uint32_t *count)
     return rows;
 }
 
+// ---- GPUs, if --gpus says something
+
+static bool says_gpus(const mlt_options *options)
+{
+    for (size_t a = 0; a < options->app_count; a++)
+        if (options->apps[a].gpus)
+            return true;
+    return false;
+}
+
+// This host's, none if it has no rank. Ends mpirun if there are not enough.
+static void deal_own(mlt_deal *deal, const mlt_placement *plan, const mlt_options *options)
+{
+    char why[512];
+    uint32_t h = 0;
+    while (h < plan->host_count && !plan->hosts[h].host.here)
+        h++;
+    *deal = (mlt_deal){.count = 0};
+    if (h < plan->host_count && !mlt_deal_make(deal, options, plan, h, why, sizeof why))
+        mlt_quit(MLT_EXIT_USAGE, "%s", why);
+}
+
+// A line for each rank of this host, as long as there are not too many.
+static void print_own_gpus(const mlt_deal *deal, const mlt_placement *plan, FILE *out)
+{
+    const mlt_deal_part *part = deal->parts;
+    uint32_t lines = 0;
+    for (uint32_t p = 0; p < plan->proc_count; p++) {
+        const mlt_placement_proc *proc = &plan->procs[p];
+        const mlt_hosts_entry *host = &plan->hosts[proc->host].host;
+        for (uint32_t i = 0; host->here && part->said && i < proc->ranks && lines <= MOST_LINES;
+             i++) {
+            mlt_text text = {0};
+            if (lines++ == MOST_LINES) {
+                fprintf(out, "...\n");
+                continue;
+            }
+            mlt_deal_rank_text(part, i, &text);
+            fprintf(out, "rank %u: host %s, %s\n", proc->first_rank + i, host->name, text.text);
+            mlt_text_free(&text);
+        }
+        part += host->here;
+    }
+}
+
+static void print_gpus(const mlt_deal *deal, const mlt_placement *plan, FILE *out)
+{
+    fprintf(out, "\n");
+    print_own_gpus(deal, plan, out);
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (!plan->hosts[h].host.here)
+            fprintf(out, "host %s deals its own GPUs when the job starts\n",
+                    plan->hosts[h].host.name);
+}
+
 void mlt_placement_show(const mlt_placement *plan, const mlt_options *options, FILE *out)
 {
     static const char *const titles[COLUMNS] = {"host",  "slots",       "processes", "workers",
                                                 "ranks", "which ranks", "program"};
     uint32_t count = 0;
+    mlt_deal deal;
+    deal_own(&deal, plan, options);
     show_row *rows = show_rows_of(plan, &count);
     char *(*lines)[COLUMNS] = mlt_xcalloc(count + 1, sizeof *lines);
     for (size_t c = 0; c < COLUMNS; c++)
@@ -142,6 +201,9 @@ void mlt_placement_show(const mlt_placement *plan, const mlt_options *options, F
     if (options->allocation)
         fprintf(out, "hosts: %s\n\n", options->allocation);
     print_table(out, lines, count + 1);
+    if (says_gpus(options))
+        print_gpus(&deal, plan, out);
+    mlt_deal_free(&deal);
     for (size_t i = 0; i <= count; i++)
         for (size_t c = 0; c < COLUMNS; c++)
             free(lines[i][c]);

@@ -54,6 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)mlt_elf_names(fd, "main");
     FUZZ_CHECK(!mlt_elf_imports(fd, see_name, &size));
     mlt_elf_fini(&all);
+    mlt_elf_read_object(fd, &all);
+    for (size_t i = 0; i < all.kept; i++)
+        fuzz_check_sentence(all.first[i].name, MLT_ELF_NAME);
+    mlt_elf_fini(&all);
     mlt_elf_fini(&few);
     return 0;
 }

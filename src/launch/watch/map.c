@@ -23,6 +23,42 @@ void mlt_path_map_fini(mlt_path_map *map)
 {
     free(map->choices);
     free(map->paths);
+    free(map->steps);
+    for (size_t i = 0; i < map->hosts.count; i++)
+        free(map->hosts.items[i]);
+    free(map->hosts.items);
+}
+
+static void add_host(mlt_path_map *map, const char *name)
+{
+    char *copy = mlt_xcalloc(strlen(name) + 1, 1);
+    strcpy(copy, name);
+    mlt_texts_add(&map->hosts, copy);
+}
+
+// Several hosts: those of the plan. Else those that collectives pretend to have.
+void mlt_path_map_steps(mlt_path_map *map, const mlt_placement *plan, const mlt_ctl_step *steps,
+                        size_t count)
+{
+    enum { MOST_STEPS = 1 << 18, MOST_HOSTS = 1024 };
+    for (size_t i = map->hosts.count; i < plan->host_count && plan->host_count <= MOST_HOSTS; i++)
+        add_host(map, plan->hosts[i].host.name);
+    if (count > MOST_STEPS - map->step_count)
+        count = MOST_STEPS - map->step_count;
+    map->steps = mlt_xrealloc(map->steps, map->step_count + count + 1, sizeof *map->steps);
+    for (size_t i = 0; i < count; i++) {
+        mlt_ctl_step one = steps[i];
+        mlt_text_close(one.object, sizeof one.object);
+        mlt_text_close(one.by, sizeof one.by);
+        mlt_text_close(one.collective, sizeof one.collective);
+        if (plan->host_count > 1)
+            one.host = one.speaker < plan->ranks
+                           ? plan->procs[mlt_placement_proc_of(plan, one.speaker)].host
+                           : 0;
+        if (one.host >= MOST_HOSTS)
+            one.host = 0;
+        map->steps[map->step_count++] = one;
+    }
 }
 
 static bool same_choice(const mlt_ctl_choice *a, const mlt_ctl_choice *b)
@@ -211,14 +247,24 @@ void mlt_path_map_report(mlt_path_map *map, FILE *out)
     if (map->choice_count > MOST_CHOICES_SHOWN)
         fprintf(out, "  %-11s and %zu more; --paths FILE has all\n", "",
                 map->choice_count - MOST_CHOICES_SHOWN);
+    const char *head = "paths";
+    for (size_t i = 0; i < map->path_count; i++) {
+        const mlt_ctl_path *p = &map->paths[i];
+        if (!p->changes)
+            continue;
+        fprintf(out, "  %-11s %s changes the results of %s on %s: %s\n", head, p->by, p->collective,
+                p->object, p->stack);
+        head = "";
+    }
 }
 
 // ---- the map as text
 
 static const char *const time_names[MLT_TIMES] = {
-    [MLT_TIME_CALL] = "count",    [MLT_TIME_DELAY] = "delay",    [MLT_TIME_CHECK] = "check",
-    [MLT_TIME_GATHER] = "gather", [MLT_TIME_COMBINE] = "reduce", [MLT_TIME_EXCHANGE] = "exchange",
-    [MLT_TIME_SPREAD] = "spread", [MLT_TIME_HIT] = "cache hit",  [MLT_TIME_MISS] = "cache miss",
+    [MLT_TIME_CALL] = "count",        [MLT_TIME_DELAY] = "delay",   [MLT_TIME_CHECK] = "check",
+    [MLT_TIME_MAP] = "map",           [MLT_TIME_GATHER] = "gather", [MLT_TIME_COMBINE] = "reduce",
+    [MLT_TIME_EXCHANGE] = "exchange", [MLT_TIME_SPREAD] = "spread", [MLT_TIME_HIT] = "cache hit",
+    [MLT_TIME_MISS] = "cache miss",
 };
 
 static uint64_t mean_of(const mlt_ctl_clock *clock)
@@ -241,6 +287,8 @@ static void print_clock(const char *name, const mlt_ctl_clock *clock, FILE *out)
 
 const mlt_ctl_clock *mlt_path_map_clock(const mlt_ctl_path *p, const char *wrapper)
 {
+    if (strncmp(wrapper, "drop", 4) == 0)
+        return &p->time[MLT_TIME_MAP];
     for (int t = 0; t < MLT_TIME_GATHER; t++)
         if (strncmp(wrapper, time_names[t], strlen(time_names[t])) == 0)
             return &p->time[t];
@@ -288,7 +336,7 @@ static void print_path(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out
     fprintf(out, "%s on %s%s", p->collective, p->object, p->ranks ? ": " : "");
     if (p->ranks)
         print_who(p->ranks, p->workers, p->level, out);
-    fprintf(out, " (%s)\n", p->by);
+    fprintf(out, " (%s)%s\n", p->by, p->changes ? ", changes results" : "");
     if (p->calls)
         fprintf(out, "    %s call%s counted, ", mlt_number(text, p->calls), plural(p->calls));
     if (p->calls)
@@ -338,6 +386,30 @@ static void put_stage(const char *name, const mlt_ctl_clock *clock, FILE *out)
             (unsigned long long)clock->most_ns);
 }
 
+// The last calls of a path, for a page that plays them.
+static void put_calls(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out)
+{
+    enum { MOST_LANES = 64 };
+    mlt_path_tree *of = map->step_count ? mlt_path_tree_new(map, p) : NULL;
+    const mlt_picture *t = of && of->tree.count <= MOST_LANES ? &of->tree : NULL;
+    for (uint32_t w = 0; t && w < t->count; w++) {
+        const mlt_picture_worker *worker = &t->workers[w];
+        fprintf(out, worker->ranks == 1 ? "lane\trank %u" : "lane\tranks %u-%u", worker->first,
+                worker->first + worker->ranks - 1);
+        if (t->hosts && t->host_count > 1 && worker->host < t->host_count)
+            fprintf(out, " on %s", t->hosts[worker->host]);
+        fputc('\n', out);
+    }
+    for (uint32_t c = 0; t && c < t->call_count; c++) {
+        fprintf(out, "call\t%" PRIu64 "\t", t->calls[c].number);
+        for (uint32_t i = 0; i < t->count * MLT_MOMENTS; i++)
+            fprintf(out, "%s%" PRIu64, i ? " " : "",
+                    t->calls[c].time[i / MLT_MOMENTS][i % MLT_MOMENTS]);
+        fputc('\n', out);
+    }
+    mlt_path_tree_free(of);
+}
+
 void mlt_path_map_facts(mlt_path_map *map, FILE *out)
 {
     char name[MLT_CTL_NAME], row[MLT_CTL_NAME + 8];
@@ -353,6 +425,7 @@ void mlt_path_map_facts(mlt_path_map *map, FILE *out)
                 print_alg(&map->choices[c], out);
             }
         fputc('\n', out);
+        put_calls(map, p, out);
         for (const char *at = p->stack; mlt_path_map_wrapper(&at, name);)
             if (strcmp(name, "combine") == 0 && p->level == MLT_LEVEL_COMBINED) {
                 put_stage("combine: gather", &p->time[MLT_TIME_GATHER], out);

@@ -9,11 +9,15 @@
 #include <stdio.h>
 
 #include "boot/ctl.h"
+#include "launch/plan/plan.h"
+#include "launch/watch/picture.h"
 
 typedef struct mlt_path_map {
     mlt_ctl_choice *choices;
     mlt_ctl_path *paths;
-    size_t choice_count, path_count;
+    mlt_ctl_step *steps;
+    size_t choice_count, path_count, step_count;
+    mlt_texts hosts; // [hosts] names of the job's, for the drawing
 } mlt_path_map;
 
 void mlt_path_map_init(mlt_path_map *map);
@@ -22,6 +26,22 @@ void mlt_path_map_fini(mlt_path_map *map);
 // Records of a worker; those that are alike are added up.
 void mlt_path_map_choices(mlt_path_map *map, const mlt_ctl_choice *choices, size_t count);
 void mlt_path_map_paths(mlt_path_map *map, const mlt_ctl_path *paths, size_t count);
+
+// The same of calls; plan: where ranks are.
+void mlt_path_map_steps(mlt_path_map *map, const mlt_placement *plan, const mlt_ctl_step *steps,
+                        size_t count);
+
+// The tree of a path, with the last calls that all its workers have kept; NULL: none was.
+typedef struct mlt_path_tree {
+    mlt_picture tree;
+    // What it points to.
+    mlt_picture_worker *workers;
+    uint64_t (*times)[MLT_MOMENTS];
+    mlt_picture_call *calls;
+    char stages[160], alg[MLT_CTL_NAME];
+} mlt_path_tree;
+mlt_path_tree *mlt_path_tree_new(const mlt_path_map *map, const mlt_ctl_path *path);
+void mlt_path_tree_free(mlt_path_tree *tree);
 
 // A part of --report; nothing if nothing was chosen.
 void mlt_path_map_report(mlt_path_map *map, FILE *out);

@@ -10,10 +10,14 @@
 //     [ recursive_doubling ] ====
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/numbers.h"
 #include "launch/watch/map.h"
+#include "launch/watch/paint.h"
+#include "launch/watch/picture.h"
 
 enum {
     LEFT = 20,
@@ -30,35 +34,6 @@ enum {
     MOST_BOXES = 8,
 };
 
-static void put_escaped(FILE *out, const char *text)
-{
-    for (; *text; text++)
-        switch (*text) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
-}
-
-static void map_draw_put_text(FILE *out, double x, double y, const char *class_name,
-                              const char *text)
-{
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class_name);
-    put_escaped(out, text);
-    fputs("</text>\n", out);
-}
-
 static void put_box(FILE *out, double x, double y, double width, const char *class_name,
                     const char *text)
 {
@@ -66,7 +41,7 @@ static void put_box(FILE *out, double x, double y, double width, const char *cla
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"4\" class=\"%s\"/>\n", x,
             y, width, BOX, class_name);
     if (text)
-        map_draw_put_text(out, x + 8, y + 15, "t", text);
+        mlt_paint_text(out, x + 8, y + 15, "t", text);
 }
 
 // A row of the drawing: what it says, its time, and how many boxes it is (workers).
@@ -136,7 +111,7 @@ static void draw_ranks(FILE *out, double y, const mlt_ctl_path *p)
     char text[96], number[MLT_NUMBER_BYTES];
     if (p->ranks > MOST_DOTS) {
         snprintf(text, sizeof text, "%s ranks", mlt_number(number, p->ranks));
-        map_draw_put_text(out, LEFT, y + 15, "note", text);
+        mlt_paint_text(out, LEFT, y + 15, "note", text);
         return;
     }
     double step = (double)WIDE / p->ranks;
@@ -161,10 +136,10 @@ static void draw_row(FILE *out, double y, const map_draw_row *r, uint64_t longes
     snprintf(text, sizeof text, "%s to %s", mlt_time(a, r->clock.least_ns),
              mlt_time(b, r->clock.most_ns));
     fputs("<title>", out);
-    put_escaped(out, text);
+    mlt_paint_escaped(out, text);
     fputs("</title></rect>\n", out);
     snprintf(text, sizeof text, "%s  x %s", mlt_time(a, mean), mlt_number(c, r->clock.n));
-    map_draw_put_text(out, BARS + (bar > 1 ? bar : 1) + 8, y + 15, "note", text);
+    mlt_paint_text(out, BARS + (bar > 1 ? bar : 1) + 8, y + 15, "note", text);
 }
 
 static double height_of(const rows *r)
@@ -177,14 +152,15 @@ static void draw_path(FILE *out, double y, const mlt_ctl_path *p, const rows *r)
     char text[256], number[MLT_NUMBER_BYTES], workers[MLT_NUMBER_BYTES];
     uint64_t longest = 0;
     snprintf(text, sizeof text, "%s on %s", p->collective, p->object);
-    map_draw_put_text(out, LEFT, y + 16, "b", text);
-    snprintf(text, sizeof text, "%s ranks%s%s%s, %s", mlt_number(number, p->ranks),
+    mlt_paint_text(out, LEFT, y + 16, "b", text);
+    snprintf(text, sizeof text, "%s ranks%s%s%s, %s%s", mlt_number(number, p->ranks),
              p->level == MLT_LEVEL_COMBINED ? " in " : ", ",
              p->level == MLT_LEVEL_COMBINED ? mlt_number(workers, p->workers)
              : p->level == MLT_LEVEL_FLAT   ? "each for itself"
                                             : "one in a worker",
-             p->level == MLT_LEVEL_COMBINED ? " workers" : "", p->by);
-    map_draw_put_text(out, LEFT, y + 32, "note", text);
+             p->level == MLT_LEVEL_COMBINED ? " workers" : "", p->by,
+             p->changes ? ", changes results" : "");
+    mlt_paint_text(out, LEFT, y + 32, "note", text);
     draw_ranks(out, y + MAP_DRAW_HEAD, p);
     for (size_t i = 0; i < r->count; i++) {
         const mlt_ctl_clock *clock = &r->row[i].clock;
@@ -203,37 +179,49 @@ static rows map_draw_rows_of(const mlt_path_map *map, const mlt_ctl_path *p)
     return r;
 }
 
+// The tree of a path whose calls were kept; NULL: there is none. tree_free.
+static mlt_path_tree *tree_of(const mlt_path_map *map, const mlt_ctl_path *p)
+{
+    return map->step_count ? mlt_path_tree_new(map, p) : NULL;
+}
+
 void mlt_path_map_draw(mlt_path_map *map, const char *program, FILE *out)
 {
-    double height = MAP_DRAW_HEAD;
+    double height = MAP_DRAW_HEAD, width = ALL;
+    bool plays = false;
+    mlt_path_tree **trees = mlt_xcalloc(map->path_count + 1, sizeof *trees);
     for (size_t i = 0; i < map->path_count; i++) {
         rows r = map_draw_rows_of(map, &map->paths[i]);
         height += height_of(&r);
+        trees[i] = tree_of(map, &map->paths[i]);
+        if (!trees[i])
+            continue;
+        height += mlt_picture_height(&trees[i]->tree) + GAP;
+        width = MLT_PICTURE_WIDTH + 2 * LEFT;
+        plays = true;
     }
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
-            "viewBox=\"0 0 %d %.0f\">\n<title>paths of ",
-            ALL, height, ALL, height);
-    put_escaped(out, program);
-    fputs("</title>\n<style>text{font:11px 'DejaVu Sans Mono',Menlo,Consolas,monospace;"
-          "fill:#1f2430}.b{font-weight:bold;font-size:13px}.note{fill:#6b7280}"
-          ".w{fill:#eef2ff;stroke:#6366a8}.c{fill:#e6f4ea;stroke:#3d7a52}"
-          ".s{fill:#e0ecf8;stroke:#2563a8}.a{fill:#ffffff;stroke:#9ca3af}"
-          ".r{fill:#1f2430}.bar{fill:#d9480f}</style>\n"
-          "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-          out);
     char text[256];
+    snprintf(text, sizeof text, "paths of %s", program);
+    mlt_paint_begin(out, width, height, text, mlt_picture_style);
     snprintf(text, sizeof text,
              map->path_count ? "paths of %s"
                              : "%s: no call went "
                                "along a path",
              program);
-    map_draw_put_text(out, LEFT, 24, "b", text);
+    mlt_paint_text(out, LEFT, 24, "b", text);
     double y = MAP_DRAW_HEAD;
     for (size_t i = 0; i < map->path_count; i++) {
         rows r = map_draw_rows_of(map, &map->paths[i]);
         draw_path(out, y, &map->paths[i], &r);
         y += height_of(&r);
+        if (!trees[i])
+            continue;
+        mlt_picture_draw(&trees[i]->tree, (uint32_t)i, LEFT, y - GAP / 2.0, out);
+        y += mlt_picture_height(&trees[i]->tree) + GAP;
+        mlt_path_tree_free(trees[i]);
     }
+    free(trees);
+    if (plays)
+        mlt_picture_script(out);
     fputs("</svg>\n", out);
 }

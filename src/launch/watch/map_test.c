@@ -124,8 +124,69 @@ static void test_paths(void)
     mlt_path_map_fini(&map);
 }
 
+// Four workers on two hosts, two calls, of the second only three workers; one host's clock is apart.
+static void test_tree(void)
+{
+    mlt_placement_host hosts[2] = {{.host.name = "ada"}, {.host.name = "<bob>"}};
+    mlt_placement_proc procs[4];
+    for (uint32_t i = 0; i < 4; i++)
+        procs[i] = (mlt_placement_proc){.host = i / 2, .first_rank = 2 * i, .ranks = 2};
+    mlt_placement plan = {
+        .procs = procs, .proc_count = 4, .workers = 4, .ranks = 8, .hosts = hosts, .host_count = 2};
+    mlt_path_map map;
+    mlt_path_map_init(&map);
+    mlt_ctl_path p = path("count, combine, remote ada by tcp", MLT_LEVEL_COMBINED);
+    p.workers = 4;
+    mlt_ctl_choice c = choice("MPI_COMM_WORLD", "hosts", 3, 8);
+    c.workers = 4;
+    strcpy(c.stages,
+           "reduce.linear on each host, allreduce.ring between hosts, bcast.chain on each host");
+    mlt_path_map_paths(&map, &p, 1);
+    mlt_path_map_choices(&map, &c, 1);
+    for (uint32_t i = 0; i < 7; i++) {
+        uint64_t at = 1000000 + (i % 4 > 1 ? 5000000000u : 0) + 100 * (i % 4);
+        mlt_ctl_step s = {.number = 5 + i / 4,
+                          .ranks = 8,
+                          .workers = 4,
+                          .place = i % 4,
+                          .first = 2 * (i % 4),
+                          .present = 2,
+                          .speaker = 2 * (i % 4),
+                          .time = {at, at + 10, at + 20, at + 1000, at + 1010}};
+        memcpy(s.object, p.object, sizeof s.object);
+        memcpy(s.by, p.by, sizeof s.by);
+        memcpy(s.collective, p.collective, sizeof s.collective);
+        mlt_path_map_steps(&map, &plan, &s, 1);
+    }
+    char *text = text_of(&map, draw);
+    expect("tree", text, "8 ranks in 4 workers on 2 hosts", true);
+    expect("tree", text, ">&lt;bob&gt;</text>", true);
+    expect("order", text, ">3, 5  on each host</text>", true);
+    expect("order", text, ">2, 6  combine</text>", true);
+    expect("remote", text, ">allreduce.ring between hosts, on ada by tcp</text>", true);
+    expect("whole calls only", text, "data-calls='[{\"n\":5,\"t\":[[0,10,20,1000,1010],[100,",
+           true);
+    expect("whole calls only", text, "\"n\":6", false);
+    expect("clocks", text, "5000", false);
+    expect("script", text, "</script>\n</svg>\n", true);
+    free(text);
+    mlt_path_tree *t = mlt_path_tree_new(&map, &map.paths[0]);
+    FILE *out = open_memstream(&text, &(size_t){0});
+    mlt_picture_print(&t->tree, out);
+    fclose(out);
+    expect("text", text,
+           "    all: allreduce.ring between hosts, on ada by tcp (4)\n    ada; share "
+           "reduce.linear, bcast.chain (3, 5)\n        worker 0: ranks 0-1; share "
+           "combine (2, 6)\n",
+           true);
+    free(text);
+    mlt_path_tree_free(t);
+    mlt_path_map_fini(&map);
+}
+
 int main(void)
 {
+    test_tree();
     test_choices();
     test_paths();
     if (!failures)

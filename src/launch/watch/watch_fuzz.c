@@ -107,7 +107,8 @@ static void play(void *argument)
     input *in = argument;
     job *j = the_job();
     int ends[PROCS][2];
-    const mlt_options options = {.gdb = -1, .timeout_s = 1};
+    mlt_app app = {.argv = NULL};
+    const mlt_options options = {.gdb = -1, .timeout_s = 1, .apps = &app, .app_count = 1};
     mlt_report *report = mlt_report_new(&j->plan);
     mlt_leaks leaks = {NULL, 0, 0};
     mlt_path_map map;

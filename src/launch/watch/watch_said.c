@@ -286,6 +286,10 @@ void mlt_watch_take_packet(mlt_watch *w, mlt_watch_proc *p, const mlt_ctl *head,
         mlt_path_map_paths(w->conf.map, (const mlt_ctl_path *)(void *)body,
                            head->length / sizeof(mlt_ctl_path));
         break;
+    case MLT_CTL_STEPS:
+        mlt_path_map_steps(w->conf.map, w->conf.plan, (const mlt_ctl_step *)(void *)body,
+                           head->length / sizeof(mlt_ctl_step));
+        break;
     default: // a newer library; not for us
         break;
     }

@@ -206,6 +206,7 @@ int mlt_coll_info_set(mlt_rank *me, mlt_comm *comm, const mlt_info *info)
 
 // Reading and proving a rule book wants a stack that a rank may not have.
 typedef struct reading {
+    const mlt_worker *worker;
     const char *file;
     bool proves;
     mlt_coll_rulebook *rulebook; // NULL: it is proven only
@@ -224,9 +225,12 @@ static void *read_rulebook(void *arg)
                  "%s: paths of messages, windows and the like stand in the job's rule book only: "
                  "mpirun --coll",
                  r->rulebook->interceptors[0].by);
+        r->fine = false;
+    } else if (r->fine)
+        r->fine = mlt_coll_remotes_fit(r->worker, r->rulebook, r->why, CHANGE_WHY);
+    if (!r->fine && r->rulebook) {
         r->rulebook->free(r->rulebook);
         r->rulebook = NULL;
-        r->fine = false;
     }
     return NULL;
 }
@@ -266,7 +270,7 @@ bool mlt_coll_load_rulebook(mlt_rank *me, mlt_comm *comm, const char *file, char
     if (file)
         hash = hash_file(file, why);
     if (file && !why[0] && (!*found || comm->rank == 0)) {
-        reading r = {.file = file, .proves = comm->rank == 0, .why = why};
+        reading r = {.worker = me->worker, .file = file, .proves = comm->rank == 0, .why = why};
         read_apart(&r);
         if (r.fine)
             why[0] = '\0';

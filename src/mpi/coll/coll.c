@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "boot/job.h"
 #include "fiber/wait.h"
+#include "gpu/gpu.h"
+#include "mpi/coll/device.h"
 #include "mpi/coll/op.h"
 #include "mpi/coll/outside.h"
 #include "mpi/coll/signature.h"
@@ -287,6 +289,10 @@ static MLT_COLD void start_along_path(mlt_coll_job *job, const void *in, void *o
 
 static inline void coll_start(mlt_coll_job *job, mlt_req *req)
 {
+    if (MLT_UNLIKELY(job->device != NULL)) {
+        mlt_device_join(job->device, job, req);
+        return;
+    }
     const void *in = job->in.buf;
     void *out = job->out.buf;
     if (MLT_UNLIKELY(job->in.packed != NULL)) {
@@ -403,6 +409,8 @@ void mlt_coll_request_end(mlt_req *req)
         if (k->job.check != k->job.number && !k->job.comm->inter)
             mlt_team_forget(mlt_comm_team(k->job.comm), k->job.check);
     }
+    if (k->job.device)
+        mlt_device_leave(k->job.device);
     coll_drop(&k->job);
     clear(me, &k->job); // after it: types are listed in the job's memory
     mlt_pool_give(&mlt_mpi_worker_of(me)->jobs, k);
@@ -431,24 +439,35 @@ int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
     return MPI_SUCCESS;
 }
 
-static int failure(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, mlt_status status)
+static int failure_by(mlt_rank *me, const mlt_comm *comm, const char *why, mlt_status status)
 {
     mlt_mpi_worker_of(me)->coll_failed = true;
     if (status == MLT_ERR_UNSUPPORTED)
-        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", team->why);
+        return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER, "%s", why);
     if (status == MLT_ERR_DISAGREE)
         return mlt_mpi_code(me, me->fn, MPI_ERR_ARG,
                             "the ranks of %s do not agree about the call: %s",
-                            mlt_comm_name(me, comm), team->why);
+                            mlt_comm_name(me, comm), why);
     return mlt_mpi_code(me, me->fn, MPI_ERR_TRUNCATE,
                         "the ranks of %s do not agree about the call: %s", mlt_comm_name(me, comm),
-                        team->why);
+                        why);
+}
+
+static int failure(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, mlt_status status)
+{
+    return failure_by(me, comm, team->why, status);
+}
+
+static int failure_of(mlt_rank *me, const mlt_coll_job *job, mlt_status status)
+{
+    return failure_by(me, job->comm, job->device ? mlt_device_why(job->device) : job->team->why,
+                      status);
 }
 
 int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
 {
     const kept *k = req->extra;
-    return failure(me, k->job.comm, k->job.team, req->status);
+    return failure_of(me, &k->job, req->status);
 }
 
 // For hang reports: mlt_upcalls.collective.
@@ -456,16 +475,18 @@ void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
 {
     if (req && !(req->flags & MLT_REQF_COLL))
         return;
-    const mlt_coll_job *job = req ? &((const kept *)req->extra)->job : NULL;
+    const mlt_coll_job *job = req ? req->extra : NULL; // with which a kept one begins
     const mlt_team *team = req ? job->team : wait->team;
     uint64_t number = req ? job->number : wait->number;
     bool fixed = req && job->fixed;
     const char *call = req ? job->call : wait->call;
-    uint32_t missing;
-    int32_t awaits;
+    uint32_t missing = 0;
+    int32_t awaits = -1;
     // Along a path it may not have come further than to its check.
-    if (!mlt_team_look(team, number, fixed, &missing, &awaits) && team->paths &&
-        team->paths->checks)
+    if (job && job->device)
+        missing = mlt_device_missing(job->device);
+    else if (!mlt_team_look(team, number, fixed, &missing, &awaits) && team->paths &&
+             team->paths->checks)
         (void)mlt_team_look(team, number - 1, fixed, &missing, &awaits);
     out->kind = MLT_WAIT_COLLECTIVE;
     out->context = req ? job->comm->context : wait->context;
@@ -611,17 +632,26 @@ static int coll_run(mlt_rank *me, mlt_coll_job *job)
 {
     mlt_req req;
     coll_fill(me, &req);
+    if (MLT_UNLIKELY(job->device != NULL)) { // for mlt_coll_look
+        req.flags = MLT_REQF_COLL;
+        req.extra = job;
+        req.context = job->comm->context;
+    }
     coll_start(job, &req);
     bool waits = !req.done;
     if (waits) {
         hold(job); // another thread may free them meanwhile
-        coll_await(me, job->comm, job->team, job->number, &req);
+        if (job->device)
+            mlt_req_wait(&req, job->call);
+        else
+            coll_await(me, job->comm, job->team, job->number, &req);
     }
     land(job, req.status);
     int code = MPI_SUCCESS;
     if (MLT_UNLIKELY(req.status != MLT_OK))
-        code = mlt_mpi_raise_code(me, job->comm, me->fn,
-                                  failure(me, job->comm, job->team, req.status));
+        code = mlt_mpi_raise_code(me, job->comm, me->fn, failure_of(me, job, req.status));
+    if (job->device)
+        mlt_device_leave(job->device);
     if (waits)
         coll_drop(job);
     clear(me, job); // after it: types are listed in the job's memory
@@ -638,7 +668,8 @@ static inline int coll_go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint3
     job->check = check;
     job->call = mlt_mpi_call(me);
     job->fixed = persistent;
-    furnish(me, job);
+    if (MLT_LIKELY(!job->device))
+        furnish(me, job);
     if (MLT_LIKELY(!how))
         return coll_run(me, job);
     mlt_req *req = coll_open_request(me, job, persistent ? MLT_REQF_PERSISTENT : 0);
@@ -675,6 +706,9 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, const mlt_how *how)
         (*calls)++;
     uint32_t number = (*calls)++;
     job->chosen = true;
+    if (mlt_gpu_is_on() && !comm->inter && !job->fixed && !team->paths &&
+        !mlt_how_is_persistent(how))
+        job->device = mlt_device_look(job, number);
     code = coll_go(me, job, team, number, check, how);
     if (agreements)
         mlt_outside_take(me, comm, check);

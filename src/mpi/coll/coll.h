@@ -44,6 +44,8 @@ typedef struct mlt_coll_side {
     uint64_t bytes;               // of the copy
 } mlt_coll_side;
 
+typedef struct mlt_device_call mlt_device_call; // device.h
+
 typedef struct mlt_coll_job {
     mlt_comm *comm;
     mlt_coll_what what;
@@ -58,8 +60,9 @@ typedef struct mlt_coll_job {
                            // mlt_coll_memory_take; NULL: none
     // Private.
     mlt_team *team;
-    uint32_t number, check; // check: of what goes before it along a path that checks
-    const char *call;       // "MPI_Bcast"
+    uint32_t number, check;  // check: of what goes before it along a path that checks
+    const char *call;        // "MPI_Bcast"
+    mlt_device_call *device; // NULL: a schedule
     bool fixed;
     bool chosen; // the rules say which team: they may change between starts
 } mlt_coll_job;
@@ -98,7 +101,7 @@ static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, c
 {
     return MLT_LIKELY(!how) && !comm->inter &&
            MLT_LIKELY(mlt_arch_load_8(&me->life) == MLT_LIFE_READY) &&
-           MLT_LIKELY(!mlt_arch_load_8(&mlt_paths_exist));
+           MLT_LIKELY(!mlt_arch_load_8(&mlt_coll_closely));
 }
 
 // Whether what a quick call says may lie in memory of the thread, so that the call needs no frame for
@@ -112,8 +115,9 @@ static inline bool mlt_coll_has_thread(const mlt_rank *me)
 // Whether an operand is one of a few predefined elements, so that a call needs no other look at it.
 static inline bool mlt_coll_is_everyday(const void *buf, MPI_Count count, const mlt_type *type)
 {
-    return type && mlt_type_is_basic(type) && (uintptr_t)buf > (uintptr_t)MPI_IN_PLACE &&
-           (uint64_t)count <= MLT_TEAM_SMALL && (uint64_t)count * type->size <= MLT_TEAM_SMALL;
+    return type && type->contiguous == MLT_TYPE_EVERYDAY &&
+           (uintptr_t)buf > (uintptr_t)MPI_IN_PLACE && (uint64_t)count <= MLT_TEAM_SMALL &&
+           (uint64_t)count * type->size <= MLT_TEAM_SMALL;
 }
 
 // The teams of a communicator. mlt_comm_team's is shared by the worker's ranks, and there is none
@@ -142,6 +146,9 @@ void mlt_comm_refresh(mlt_comm *comm, bool first); // first: of the ranks of the
 // The job's rule book and what it forces; ends the process with a message if they are wrong.
 void mlt_coll_worker_init(mlt_worker *worker);
 void mlt_coll_worker_fini(mlt_worker *worker);
+// Paths that name a host: it must be there, and be reached as they say. False: a message.
+bool mlt_coll_remotes_fit(const mlt_worker *worker, const mlt_coll_rulebook *rulebook, char *why,
+                          size_t why_size);
 
 // At the end: tells the launcher what was chosen and measured.
 void mlt_coll_tell(mlt_worker *worker);

@@ -9,6 +9,7 @@
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
+#include "mpi/type/dtype.h"
 
 enum { SENT, RECEIVED };
 
@@ -132,7 +133,11 @@ static inline int64_t displ_at(const mlt_coll_list *l, uint32_t b)
 
 static inline const mlt_type *type_at(mlt_rank *me, const mlt_coll_list *l, uint32_t b)
 {
-    return l->typed ? mlt_type_mine(me, l->types[b]) : l->type;
+    if (!l->typed)
+        return l->type;
+    const mlt_type *type = mlt_type_mine(me, l->types[b]);
+    const void *at = (const void *)((uintptr_t)l->buf + (uintptr_t)displ_at(l, b));
+    return mlt_gpu_is_on() ? mlt_dtype_at(type, at, count_at(l, b)) : type;
 }
 
 // What displacements of a block of that type count.
@@ -165,7 +170,7 @@ static int list_look_at(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *l, ui
     v->bytes += (uint64_t)bytes;
     v->low = !v->parts || start < v->low ? start : v->low;
     v->high = !v->parts || end > v->high ? end : v->high;
-    v->plain = v->plain && (type->contiguous || (count == 1 && !type->layout));
+    v->plain = v->plain && (type->contiguous || (count == 1 && !type->layout && !type->device));
     v->parts++;
     return MPI_SUCCESS;
 }

@@ -297,6 +297,36 @@ static int check_buffer(mlt_rank *me, const void *buf, const char *name, MPI_Cou
     return MPI_SUCCESS;
 }
 
+// On copies in host memory.
+static int reduce_on_device(mlt_rank *me, const void *inbuf, void *inoutbuf, uint64_t count,
+                            const mlt_type *datatype, MPI_Op handle)
+{
+    mlt_coll_op op;
+    int code;
+    if (!mlt_op_of(me, NULL, handle, datatype, &op, &code))
+        return code;
+    uint64_t bytes = count * op.element;
+    char *in = mlt_coll_memory_take(me, 2 * bytes), *inout = in + bytes;
+    memset(in, 0, 2 * bytes); // gaps have some value
+    mlt_coll_load(&op, in, inbuf, count);
+    mlt_coll_load(&op, inout, inoutbuf, count);
+    if (op.kernel) {
+        op.kernel(inout, in, count);
+    } else {
+        mlt_user_op *object = mlt_op_object(handle);
+        mlt_op_hold(object);
+        mlt_dtype_hold(datatype);
+        mlt_outside outside = mlt_thread_step_out(me);
+        call_elements(&op, in, inout, count);
+        mlt_thread_step_in(me, outside);
+        mlt_dtype_drop(datatype);
+        mlt_op_drop(object);
+    }
+    mlt_coll_store(&op, inoutbuf, inout, count);
+    mlt_coll_memory_give(me, in);
+    return MPI_SUCCESS;
+}
+
 int mlt_mpi_Reduce_local(mlt_rank *me, const void *inbuf, void *inoutbuf, MPI_Count count,
                          const mlt_type *datatype, MPI_Op op)
 {
@@ -311,6 +341,8 @@ int mlt_mpi_Reduce_local(mlt_rank *me, const void *inbuf, void *inoutbuf, MPI_Co
     if (MLT_UNLIKELY(mlt_coll_overlap(inbuf, bytes, inoutbuf, bytes)))
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_BUFFER,
                              "arguments inbuf and inoutbuf overlap, but should lie apart");
+    if (datatype->device && count > 0)
+        return reduce_on_device(me, inbuf, inoutbuf, (uint64_t)count, datatype, op);
     if (!object) {
         reduction.kernel(inoutbuf, inbuf, (uint64_t)count);
         return MPI_SUCCESS;

@@ -24,7 +24,7 @@ void mlt_outside_look(mlt_worker *worker)
     if (wanted == w->change)
         return;
     w->change = wanted;
-    atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
+    atomic_store_explicit(&mlt_coll_closely, true, memory_order_relaxed);
     // release: from now on calls of its ranks come here. Pairs with mlt_board_looked.
     atomic_store_explicit(&mlt_job_worker_at(job, worker->index)->rules_seen, wanted,
                           memory_order_release);

@@ -9,7 +9,9 @@
 #include "mpi/coll/coll.h"
 #include "mpi/coll/inter.h"
 #include "mpi/coll/op.h"
+#include "mpi/coll/reduce_to.h"
 #include "mpi/error/error.h"
+#include "mpi/handle.h"
 #include "mpi_bodies.h"
 
 // ---- the operation
@@ -114,8 +116,9 @@ typedef struct draft {
 static inline __attribute__((always_inline)) int
 one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
              MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
-             const mlt_how *how)
+             const mlt_how *how, bool tree)
 {
+    static const char tree_key[] = "tree";
     bool rooted = collective == MLT_COLL_REDUCE;
     if (rooted && MLT_UNLIKELY(root == MPI_PROC_NULL) && comm->inter)
         return mlt_inter_idle(me, MLT_COLL_REDUCE, comm, how);
@@ -147,6 +150,9 @@ one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *send
         .element = d->op.op.element,
         .count = (uint64_t)count,
         .op = &d->op.op,
+        .tree = tree,
+        .key = tree ? tree_key : NULL,
+        .key_bytes = tree ? sizeof tree_key : 0,
     };
     const void *in = in_place ? NULL : sendbuf;
     void *out = receives ? recvbuf : NULL;
@@ -164,7 +170,8 @@ static MLT_NOINLINE int one_block_shared(mlt_rank *me, mlt_collective collective
                                          mlt_comm *comm, const mlt_how *how)
 {
     static _Thread_local draft d __attribute__((tls_model("initial-exec")));
-    return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
+    return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how,
+                        false);
 }
 
 int mlt_coll_one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
@@ -172,7 +179,8 @@ int mlt_coll_one_block(mlt_rank *me, mlt_collective collective, const void *send
                        mlt_comm *comm, const mlt_how *how)
 {
     draft d;
-    return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
+    return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how,
+                        false);
 }
 
 int mlt_mpi_Reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
@@ -181,6 +189,25 @@ int mlt_mpi_Reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count c
 {
     return (me->worker->count > 1 ? one_block_shared : mlt_coll_one_block)(
         me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm, how);
+}
+
+int mlt_coll_treereduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                        MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+{
+    draft d;
+    mlt_comm *found = mlt_comm_of(me, comm);
+    if (!found)
+        return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_COMM, "comm", "communicator",
+                              (uintptr_t)comm);
+    const mlt_type *type = mlt_type_mine(me, datatype);
+    if (!type)
+        return mlt_bad_type(me, found, me->fn, "datatype", datatype);
+    if (found->inter)
+        return mlt_mpi_raise(me, found, me->fn, MPI_ERR_COMM,
+                             "%s is an intercommunicator, but should be an intracommunicator",
+                             mlt_comm_name(me, found));
+    return one_block_in(&d, me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, type, op, root, found,
+                        MLT_BLOCKING, true);
 }
 
 // A few predefined elements are reduced by the operation that the worker used last.

@@ -18,6 +18,10 @@ void mlt_reduce_tos_free(struct mlt_reduce_tos *all); // NULL is fine; none is u
 void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team));
 
 // MPIX_Reduce_to and the like.
+// MPIX_Treereduce.
+int mlt_coll_treereduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                        MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+
 int mlt_coll_reduce_to(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
                        MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
                        MPI_Group receivers, MPI_Comm comm, const mlt_how *how);

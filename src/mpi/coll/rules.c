@@ -16,6 +16,7 @@
 #include "coll/path.h"
 #include "coll/rulebook.h"
 #include "coll/settings.h"
+#include "coll/where.h"
 #include "mpi/coll/change.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/outside.h"
@@ -24,6 +25,7 @@
 #include "mpi/self.h"
 #include "os/sum.h"
 #include "p2p/live.h"
+#include "wire/transport.h"
 
 enum { RULES_WHY = 4096 };
 
@@ -45,6 +47,46 @@ static void check_sum(const char *file)
             file);
 }
 
+static bool remote_fits(const mlt_job *job, const mlt_coll_path *path, const mlt_coll_stage *s,
+                        char *why, size_t why_size)
+{
+    uint32_t host;
+    const char *names = mlt_coll_conf_now.hosts;
+    const char *between = job->hosts < 2                           ? "shm"
+                          : strncmp(mlt_tcp_fabric, "ofi", 3) == 0 ? "ofi"
+                                                                   : "tcp";
+    if (!mlt_coll_host_named(s->host, &host)) {
+        bool known = names && names[0];
+        return mlt_deny(why, why_size, "%s: remote: this job has no host '%s'%s%s", path->by,
+                        s->host,
+                        job->hosts < 2 ? ": it is on one host"
+                        : known        ? "; its hosts are "
+                                       : " whose name is known: mpirun tells up to 1024 of them",
+                        job->hosts > 1 && known ? names : "");
+    }
+    bool automatic = job->hosts > 1 && strcmp(mlt_tcp_fabric, "auto") == 0;
+    if (!s->protocol || strcmp(s->protocol, between) == 0 ||
+        (automatic && strcmp(s->protocol, "shm") != 0))
+        return true;
+    return mlt_deny(why, why_size,
+                    "%s: remote: %s does not reach host '%s': this job's hosts are connected "
+                    "by %s%s",
+                    path->by, s->protocol, s->host, between,
+                    strcmp(s->protocol, "ofi") == 0 ? "; say mpirun --fabric ofi" : "");
+}
+
+bool mlt_coll_remotes_fit(const mlt_worker *worker, const mlt_coll_rulebook *rulebook, char *why,
+                          size_t why_size)
+{
+    for (uint32_t i = 0; rulebook && i < rulebook->paths_count; i++) {
+        const mlt_coll_path *path = &rulebook->paths[i];
+        const mlt_coll_stage *s = mlt_coll_remote_stage(path->stages, path->count);
+        if (s && !remote_fits(worker->boot->job, path, s, why, why_size))
+            return false;
+    }
+    return true;
+}
+
 void mlt_coll_worker_init(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
@@ -58,6 +100,10 @@ void mlt_coll_worker_init(mlt_worker *worker)
             check_sum(file);
         fine = fine && mlt_coll_rulebook_open(file, &w->rulebook, why, RULES_WHY) == MLT_OK;
     }
+    // One worker tells. A job that was spawned has the rule book of its parent, but its own hosts.
+    if (worker->index == 0 && !worker->boot->parent)
+        fine = fine && mlt_coll_remotes_fit(worker, w->rulebook, why, RULES_WHY);
+    worker->rulebook = w->rulebook;
     if (fine && force && force[0])
         fine = mlt_coll_force_parse(force, w->rulebook, &w->forced, why, RULES_WHY) == MLT_OK;
     if (!fine)
@@ -70,13 +116,13 @@ void mlt_coll_worker_init(mlt_worker *worker)
     bool paths = mlt_coll_conf_now.paths || (w->rulebook && w->rulebook->paths_count);
     w->ledger->choices = mlt_mpi_profiling || paths;
     if (paths)
-        atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
+        atomic_store_explicit(&mlt_coll_closely, true, memory_order_relaxed);
     w->ledger->interceptors = mlt_interceptors_new(w->rulebook, w->ledger);
     mlt_interceptors_set(w->ledger->interceptors);
     if (w->ledger->interceptors) {
         atomic_store_explicit(&mlt_interceptors_exist, true, memory_order_relaxed);
         atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
-        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+        mlt_mpi_take_detour(MLT_DETOUR_USUAL);
     }
     mlt_outside_look(worker);
 }
@@ -93,6 +139,7 @@ void mlt_coll_worker_fini(mlt_worker *worker)
     }
     mlt_ledger_fini(w->ledger);
     free(w->ledger);
+    worker->rulebook = NULL;
     if (w->rulebook)
         w->rulebook->free(w->rulebook);
 }
@@ -166,7 +213,7 @@ void mlt_comm_rules_load(mlt_comm *comm, mlt_coll_rulebook *rulebook)
     }
     if (rulebook && rulebook->paths_count) {
         mlt_mpi_worker_of(comm->owner)->ledger->choices = true;
-        atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
+        atomic_store_explicit(&mlt_coll_closely, true, memory_order_relaxed);
     }
 }
 

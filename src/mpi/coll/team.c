@@ -43,6 +43,7 @@ void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *f)
     mlt_worker *w = comm->owner->worker;
     f->worker = w;
     f->watched = true;
+    f->apart = mlt_mpi_settings.trace_ranks;
     f->crowded = !w->boot->job->membarrier;
     f->reads = w->reads;
     // Jobs may have different settings, and all ranks must choose alike.

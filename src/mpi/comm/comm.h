@@ -65,10 +65,11 @@ typedef struct mlt_comm_shared {
     struct mlt_coll_sources *sources; // coll/choose.h: rules for it; NULL: not asked for yet
     struct mlt_team *team;            // coll/team.h: its collective calls; NULL: none so far
     int32_t *locals; // ranks of this worker, if they do not follow each other; else NULL
-    struct mlt_coll_hosts *hosts; // coll/where.h: of all its ranks; NULL: not known, or one host
-    bool located;                 // it is known
-    bool foreign;                 // some ranks are of other jobs (wire/world.h)
-    uint32_t world_count;         // those, each held
+    struct mlt_device_place *device; // mpi/coll/device.h; NULL: no device is in use
+    struct mlt_coll_hosts *hosts;    // coll/where.h: of all its ranks; NULL: not known, or one host
+    bool located;                    // it is known
+    bool foreign;                    // some ranks are of other jobs (wire/world.h)
+    uint32_t world_count;            // those, each held
     struct mlt_world **worlds;
 } mlt_comm_shared;
 

@@ -12,6 +12,10 @@
 #include "mpi/self.h"
 #include "os/os.h"
 
+_Static_assert(MLT_CONTEXT_LEVEL == 4 && MLT_CONTEXT_GROUPS == 16 && MLT_CONTEXT_FIRST % 8 == 0 &&
+                   MLT_CONTEXT_ABROAD % 8 == 0,
+               "mlt_p2p_is_agreement says so, too");
+
 enum { NOTE_CONTEXT = 1 };
 #define NONE UINT32_MAX
 

@@ -6,6 +6,7 @@
 #include "mpi/coll/change.h"
 #include "mpi/comm/shared.h"
 #include "mpi/info/info.h"
+#include "mpi/info/memkind.h"
 #include "mpi_bodies.h"
 
 // The names, and what holds if the user says nothing.
@@ -27,6 +28,7 @@ static void take_known(mlt_info **to, const mlt_info *from)
     for (int i = 0; i < mlt_info_count(from); i++) {
         const char *key = mlt_info_key(from, i);
         bool is_known = mlt_coll_key(key) != MLT_COLLECTIVES;
+        is_known |= strcmp(key, MLT_MEMKIND_ASSERT) == 0;
         for (int k = 0; k < COMM_INFO_KNOWN && !is_known; k++)
             is_known = strcmp(key, comm_info_known[k].key) == 0;
         if (!is_known)
@@ -53,6 +55,8 @@ int mlt_mpi_Comm_set_info(mlt_rank *me, mlt_comm *comm, MPI_Info info)
     if (code != MPI_SUCCESS)
         return code;
     mlt_info *hints = mlt_comm_hints(given);
+    if (hints && !mlt_memkind_asserts(hints, mlt_memkind_of_comm(comm)))
+        mlt_info_delete(hints, MLT_MEMKIND_ASSERT); // what was asserted before stays
     if (hints)
         take_known(&mlt_comm_extra_of(comm)->info, hints);
     mlt_info_free(hints);
@@ -64,8 +68,11 @@ int mlt_mpi_Comm_get_info(mlt_rank *me, mlt_comm *comm, MPI_Info *info_used)
     mlt_info *info = mlt_info_new();
     for (int i = 0; i < COMM_INFO_KNOWN; i++)
         mlt_info_set(info, comm_info_known[i].key, comm_info_known[i].otherwise);
-    if (comm->extra && comm->extra->info)
-        take_known(&info, comm->extra->info);
+    const mlt_info *hints = comm->extra ? comm->extra->info : NULL;
+    if (hints)
+        take_known(&info, hints);
+    mlt_info_delete(info, MLT_MEMKIND_ASSERT); // unless it is in the answer
+    mlt_memkind_tell(info, mlt_memkind_of_comm(comm), hints);
     *info_used = mlt_info_handle(info);
     return MPI_SUCCESS;
 }

@@ -14,6 +14,7 @@
 #include "coll/team.h"
 #include "host/own.h"
 #include "mpi/coll/coll.h"
+#include "mpi/coll/device.h"
 #include "mpi/coll/reduce_to.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/errhandler.h"
@@ -105,6 +106,7 @@ void mlt_comm_shared_drop(mlt_comm_shared *shared)
     mlt_comm_sources_free(shared->sources);
     free(shared->locals);
     mlt_coll_hosts_free(shared->hosts);
+    mlt_device_place_drop(shared->device);
     drop_worlds(shared);
     mlt_context_drop(shared->id);
     free(shared);

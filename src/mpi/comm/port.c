@@ -317,7 +317,7 @@ static bool agreement_worlds(port_call *c, mlt_bond_part *parts, uint32_t *count
                 return false;
             }
             // What is sent to the other job leaves before the call returns (mlt_detour_end).
-            atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+            mlt_mpi_take_detour(MLT_DETOUR_USUAL);
         }
         parts[*count] = (mlt_bond_part){.world = world, .first_proc = procs};
         procs += shape->procs;

@@ -9,6 +9,7 @@
 #include "mpi/comm/session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/pool.h"
@@ -20,6 +21,7 @@
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "mpi/info/info.h"
+#include "mpi/info/memkind.h"
 #include "mpi/p2p/buffer.h"
 #include "mpi/thread.h"
 #include "mpi_bodies.h"
@@ -123,6 +125,9 @@ static int session_init(mlt_rank *me, mlt_first *first, MPI_Info info, MPI_Errha
                        .strict = mlt_info_flag(hints, "strict_finalize", false),
                        .rank = me,
                        .errhandler = errhandler};
+    const char *asked = mlt_info_get(hints, MLT_MEMKIND_KEY);
+    if (asked)
+        s->kinds = mlt_text_of("%s", asked);
     mlt_list_init(&s->groups);
     mlt_errhandler_hold(errhandler);
     mlt_mpi_of(me)->sessions++;
@@ -212,6 +217,7 @@ int mlt_mpi_Session_finalize(mlt_rank *me, MPI_Session *session)
     code = free_rest(me, s);
     mlt_bsend_drop(me, &s->buffer);
     mlt_errhandler_drop(s->errhandler);
+    free(s->kinds);
     s->magic = 0;
     mlt_pool_give_last(&mlt_mpi_worker_of(me)->sessions, s);
     *session = MPI_SESSION_NULL;
@@ -259,7 +265,7 @@ int mlt_mpi_Session_get_info(mlt_rank *me, mlt_session *s, MPI_Info *info_used)
 {
     mlt_info *info;
     *info_used = new_info("thread_level", level_name(s->provided), &info);
-    mlt_info_set(info, "mpi_memory_alloc_kinds", "system,mpi");
+    mlt_memkind_tell(info, s->kinds, NULL);
     mlt_info_set(info, "strict_finalize", s->strict ? "true" : "false");
     return MPI_SUCCESS;
 }

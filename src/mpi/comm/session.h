@@ -21,6 +21,7 @@ typedef struct mlt_session {
     bool strict;       // info key strict_finalize
     mlt_rank *rank;
     MPI_Errhandler errhandler; // a counted reference
+    char *kinds;               // of memory that it asked for (info/memkind.h); NULL: none
     void *buffer;              // MPI_Session_attach_buffer's (buffer.c)
     mlt_list_node groups;      // that stem from it, by mlt_group.link
 } mlt_session;

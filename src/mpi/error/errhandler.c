@@ -39,7 +39,7 @@ int mlt_errhandler_create(mlt_rank *me, mlt_errhandler_kind kind, mlt_errhandler
     *errhandler = (MPI_Errhandler)e;
     // Its answers are given by the detour (answer.h).
     atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
-    atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+    mlt_mpi_take_detour(MLT_DETOUR_USUAL);
     return MPI_SUCCESS;
 }
 

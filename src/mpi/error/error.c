@@ -137,14 +137,14 @@ int mlt_mpi_set_answer(mlt_rank *me, int code, int answer)
 
 int mlt_mpi_answer(mlt_rank *me, int code)
 {
-    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_gate *gate = mlt_thread_gate_in(me);
     int32_t slot = error_slot_of(me, code);
     struct mlt_error_log *log = slot >= 0 ? mlt_mpi_worker_of(me)->errors : NULL;
     if (log && log->slot[slot].answered) {
         code = log->slot[slot].answer;
         log->slot[slot].answered = false;
     }
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return code;
 }
 
@@ -186,9 +186,9 @@ int mlt_mpi_raise(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const ch
     va_start(args, format);
     word(text, fn, format, args);
     va_end(args);
-    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_gate *gate = mlt_thread_gate_in(me);
     int code = call_handler(me, comm, error_keep(me, class, text), text);
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return code;
 }
 
@@ -199,18 +199,18 @@ int mlt_mpi_code(mlt_rank *me, uint16_t fn, int class, const char *format, ...)
     va_start(args, format);
     word(text, fn, format, args);
     va_end(args);
-    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_gate *gate = mlt_thread_gate_in(me);
     int code = error_keep(me, class, text);
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return code;
 }
 
 int mlt_mpi_raise_code(mlt_rank *me, mlt_comm *comm, uint16_t fn, int code)
 {
     (void)fn; // the message of the code has it
-    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_gate *gate = mlt_thread_gate_in(me);
     code = call_handler(me, comm, code, mlt_mpi_sentence(me, code));
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return code;
 }
 
@@ -273,11 +273,11 @@ int mlt_bad_value(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const ch
 int mlt_bad_rank(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
                  int64_t value, const char *more)
 {
-    mlt_gate *gate = mlt_thread_lock(me); // for the name
+    mlt_gate *gate = mlt_thread_gate_in(me); // for the name
     int code = mlt_mpi_raise(me, comm, fn, class,
                              "argument %s is %lld, but should be a rank from 0 to %d of %s%s", name,
                              (long long)value, comm->peers - 1, mlt_comm_name(me, comm), more);
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return code;
 }
 

@@ -4,9 +4,11 @@
 
 #include "mpi/coll/coll.h"
 #include "mpi/file/file.h"
+#include "mpi/intercept.h"
 #include "mpi/p2p/status.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
+#include "os/os.h"
 
 #define CALLS_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
@@ -142,24 +144,58 @@ static void calls_tell(MPI_Status *status, uint64_t bytes)
 
 // ---- ways to drive a call
 
+// Of a call whose place is found.
+static int move_now(mlt_rank *me, mlt_file_call *c, int64_t etypes, MPI_Status *status,
+                    uint64_t *moved)
+{
+    mlt_file *file = c->file;
+    mlt_file_move move;
+    int64_t unit = (int64_t)file->view->unit;
+    mlt_file_move_begin(me, &move, c);
+    mlt_file_do(me, file, &move);
+    if (c->place == MLT_FILE_OWN &&
+        move.access.moved < move.access.bytes) // the end of the file, or an error
+        file->position -= etypes - (int64_t)move.access.moved / unit;
+    *moved = move.access.moved;
+    calls_tell(status, mlt_file_move_bytes(&move));
+    return mlt_file_outcome(me, file, &move);
+}
+
+static int find_now(mlt_rank *me, mlt_file_call *c, int64_t *etypes)
+{
+    int code = calls_look(me, c, etypes);
+    return code == MPI_SUCCESS ? advance(me, c, *etypes) : code;
+}
+
 int mlt_file_call_now(mlt_rank *me, mlt_file_call c, MPI_Status *status)
 {
     int64_t etypes;
-    int code = calls_look(me, &c, &etypes);
-    if (code == MPI_SUCCESS)
-        code = advance(me, &c, etypes);
+    uint64_t moved;
+    int code = find_now(me, &c, &etypes);
+    return code == MPI_SUCCESS ? move_now(me, &c, etypes, status, &moved) : code;
+}
+
+int mlt_file_cached_now(mlt_rank *me, mlt_file_call c, MPI_Status *status,
+                        mlt_intercept_call *along)
+{
+    if (!along->walk.at_cache)
+        return mlt_file_call_now(me, c, status);
+    int64_t etypes;
+    uint16_t fn = me->fn;
+    int code = find_now(me, &c, &etypes);
     if (code != MPI_SUCCESS)
         return code;
-    mlt_file *file = c.file;
-    mlt_file_move move;
-    int64_t unit = (int64_t)file->view->unit;
-    mlt_file_move_begin(me, &move, &c);
-    mlt_file_do(me, file, &move);
-    if (c.place == MLT_FILE_OWN &&
-        move.access.moved < move.access.bytes) // the end of the file, or an error
-        file->position -= etypes - (int64_t)move.access.moved / unit;
-    calls_tell(status, mlt_file_move_bytes(&move));
-    return mlt_file_outcome(me, file, &move);
+    mlt_intercept_call asked = *along;
+    uint64_t begin = (uint64_t)mlt_os_now_ns(), moved = mlt_file_cached_answer(&c, &asked);
+    if (moved) {
+        calls_tell(status, moved);
+        return MPI_SUCCESS;
+    }
+    mlt_intercept_goes_on(me, fn, along);
+    code = move_now(me, &c, etypes, status, &moved);
+    if (code == MPI_SUCCESS)
+        mlt_file_cached_note(&c, &asked, moved, begin);
+    return code;
 }
 
 int mlt_file_call_later(mlt_rank *me, mlt_file_call c, MPI_Request *request)

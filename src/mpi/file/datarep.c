@@ -230,8 +230,8 @@ mlt_status mlt_datarep_type(mlt_rank *me, const mlt_datarep *rep, const mlt_type
 // ---- data
 
 // Calls the user's function, for as many elements at a time as an int counts.
-static int datarep_convert(mlt_rank *me, const mlt_datarep *rep, bool writes, const mlt_type *type,
-                           void *buf, uint64_t count, void *file)
+static int convert_here(mlt_rank *me, const mlt_datarep *rep, bool writes, const mlt_type *type,
+                        void *buf, uint64_t count, void *file)
 {
     MPI_Datarep_conversion_function *fn = writes ? rep->write : rep->read;
     MPI_Datarep_conversion_function_c *fn_c = writes ? rep->write_c : rep->read_c;
@@ -254,6 +254,31 @@ static int datarep_convert(mlt_rank *me, const mlt_datarep *rep, bool writes, co
     if (hidden)
         mlt_dtype_hide(type);
     return code;
+}
+
+// The user's function gets a copy in host memory, laid out alike, of elements in memory of a device.
+static int convert_by_host(mlt_rank *me, const mlt_datarep *rep, bool writes, const mlt_type *type,
+                           void *buf, uint64_t count, void *file)
+{
+    const mlt_type *original = mlt_dtype_original(type);
+    int64_t steps = (int64_t)(count - 1) * type->extent;
+    int64_t low = type->true_lb + (steps < 0 ? steps : 0);
+    uint64_t bytes = count * type->size;
+    char *memory = mlt_xcalloc((size_t)(type->true_extent + llabs(steps)), 1);
+    void *copy = (void *)((uintptr_t)memory - (uintptr_t)low);
+    mlt_type_move(original, copy, type, buf, 0, bytes);
+    int code = convert_here(me, rep, writes, original, copy, count, file);
+    if (!writes)
+        mlt_type_move(type, buf, original, copy, 0, bytes);
+    free(memory);
+    return code;
+}
+
+static int datarep_convert(mlt_rank *me, const mlt_datarep *rep, bool writes, const mlt_type *type,
+                           void *buf, uint64_t count, void *file)
+{
+    return (type->device && count ? convert_by_host : convert_here)(me, rep, writes, type, buf,
+                                                                    count, file);
 }
 
 int mlt_datarep_write(mlt_rank *me, const mlt_datarep *rep, const mlt_type *type, const void *buf,

@@ -97,6 +97,7 @@ typedef struct mlt_file {
     uint16_t split;            // function that began a split collective access; 0: none
     uint64_t split_bytes;
     const void *split_buf;
+    struct mlt_win_cache *cache; // of a path's `cache` (cached.c); NULL: none so far
 } mlt_file;
 
 // NULL: MPI_FILE_NULL or a bad handle, for which mlt_bad_file raises MPI_ERR_FILE through the
@@ -183,6 +184,9 @@ typedef struct mlt_file_call {
 
 // At once; with a request; by all ranks together. They may suspend. An MPI code, raised.
 int mlt_file_call_now(mlt_rank *me, mlt_file_call c, MPI_Status *status);
+struct mlt_intercept_call;
+int mlt_file_cached_now(mlt_rank *me, mlt_file_call c, MPI_Status *status,
+                        struct mlt_intercept_call *along); // of a read, by a user's path
 int mlt_file_call_later(mlt_rank *me, mlt_file_call c, MPI_Request *request);
 int mlt_file_call_all(mlt_rank *me, mlt_file_call c, MPI_Status *status);
 
@@ -191,6 +195,21 @@ int mlt_file_call_all(mlt_rank *me, mlt_file_call c, MPI_Status *status);
 int mlt_file_call_begin(mlt_rank *me, mlt_file_call c);
 int mlt_file_call_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status,
                       uint16_t first, uint16_t first_c);
+
+// ---- reads that a rule book's wrapper `cache` answers (cached.c)
+
+// Of a file that was opened with MPI_MODE_RDONLY, and not in atomic mode: there MPI lets a rank see
+// what others write only after MPI_File_sync, or when it opens the file anew. So until then, or
+// until the view is another, bytes that were read are still right. They are numbered as the view shows them.
+// Data that are converted pass it by.
+
+// Returns how many bytes the cache has answered: all, or 0.
+uint64_t mlt_file_cached_answer(const mlt_file_call *c, const struct mlt_intercept_call *along);
+// So many bytes were read, which took the time since then.
+void mlt_file_cached_note(const mlt_file_call *c, const struct mlt_intercept_call *along,
+                          uint64_t bytes, uint64_t since_ns);
+// What was read may be old from now on.
+void mlt_file_cached_forget(mlt_file *file);
 
 // ---- accesses (access.c)
 

@@ -8,6 +8,7 @@
 #include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi_bodies.h"
+#include "win/cache.h"
 
 static mlt_registry files = MLT_REGISTRY_INIT(mlt_file);
 
@@ -25,6 +26,7 @@ void mlt_file_free(mlt_file *file)
     mlt_errhandler_drop(file->errhandler);
     mlt_file_view_drop(file->view);
     mlt_info_free(file->info);
+    mlt_win_cache_free(file->cache);
     mlt_registry_give(&files, file);
 }
 

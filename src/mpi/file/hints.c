@@ -7,6 +7,7 @@
 
 #include "mpi/comm/shared.h"
 #include "mpi/file/file.h"
+#include "mpi/info/memkind.h"
 #include "mpi_bodies.h"
 
 // Bytes of windows in an exchange.
@@ -82,6 +83,16 @@ static void set_number(mlt_info *info, const char *key, uint64_t value)
     mlt_info_set(info, key, text);
 }
 
+// An assertion that is not accepted leaves the one before.
+static void take_assertion(mlt_file *file, const mlt_info *info)
+{
+    if (!mlt_memkind_asserts(info, mlt_memkind_of_comm(file->comm)))
+        return;
+    if (!file->info)
+        file->info = mlt_info_new();
+    mlt_info_set(file->info, MLT_MEMKIND_ASSERT, mlt_info_get(info, MLT_MEMKIND_ASSERT));
+}
+
 int mlt_mpi_File_set_info(mlt_rank *me, mlt_file *file, MPI_Info info)
 {
     int code = mlt_file_check_info(me, file, info);
@@ -94,6 +105,7 @@ int mlt_mpi_File_set_info(mlt_rank *me, mlt_file *file, MPI_Info info)
         if (value)
             mlt_info_set(file->info, hints_known[k], value);
     }
+    take_assertion(file, mlt_info_of(info));
     mlt_file_take_hints(file);
     return mlt_blocking_Barrier(me, file->comm);
 }
@@ -115,6 +127,7 @@ int mlt_mpi_File_get_info(mlt_rank *me, mlt_file *file, MPI_Info *info_used)
     mlt_info_set(info, "romio_ds_read", word_of(h->sieve_reads));
     mlt_info_set(info, "romio_ds_write",
                  word_of(can_sieve ? h->sieve_writes : MLT_FILE_SIEVE_NEVER));
+    mlt_memkind_tell(info, mlt_memkind_of_comm(file->comm), file->info);
     *info_used = mlt_info_handle(info);
     return MPI_SUCCESS;
 }

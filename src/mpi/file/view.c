@@ -178,6 +178,7 @@ int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const m
             mlt_file_view_drop(view);
         return code;
     }
+    mlt_file_cached_forget(file);
     mlt_file_view_drop(file->view);
     file->view = view;
     file->position = 0;

@@ -89,6 +89,7 @@ int mlt_mpi_File_get_size(mlt_rank *me, mlt_file *file, MPI_Offset *size)
 int mlt_mpi_File_set_atomicity(mlt_rank *me, mlt_file *file, int flag)
 {
     int code = whole_check_same(me, file, "flag", flag != 0);
+    mlt_file_cached_forget(file);
     if (code == MPI_SUCCESS)
         file->atomic = flag != 0;
     return code;
@@ -99,5 +100,6 @@ int mlt_mpi_File_set_atomicity(mlt_rank *me, mlt_file *file, int flag)
 int mlt_mpi_File_sync(mlt_rank *me, mlt_file *file)
 {
     mlt_mpi_yield_if_due(me); // of a file that one rank has opened alone
+    mlt_file_cached_forget(file);
     return mlt_file_sync(me, file);
 }

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "goal/regular/regular.h"
 #include "goal/text/loggopsim.h"
 #include "goal/text/text.h"
 #include "goal_bodies.h"
@@ -59,26 +60,20 @@ static int file_finish(mlt_rank *me, struct GOAL_Sched_s *s, GOAL_Sched *out)
     return MPI_SUCCESS;
 }
 
-// Takes the program over.
-static int take_program(mlt_rank *me, mlt_comm *comm, const char *name, mlt_goal_program *program,
-                        GOAL_Sched *out)
+// Makes the schedule of the caller's rank of the program.
+static int take_rank(mlt_rank *me, mlt_comm *comm, const char *name,
+                     const mlt_goal_program *program, bool plain, GOAL_Sched *out)
 {
     char why[FILE_WHY];
-    int code = check_ranks(me, comm, name, program->ranks);
-    if (code != MPI_SUCCESS) {
-        mlt_goal_program_free(program);
-        return code;
-    }
-    mlt_goal_program_grow(program, (uint32_t)comm->rank + 1);
+    int code = MPI_SUCCESS;
     mlt_goal_sched_options options = {.window = (uint32_t)mlt_mpi_settings.goal_window,
-                                      .plain = mlt_goal_has_wildcards(program)};
+                                      .plain = plain};
     mlt_goal_sched *sched;
     mlt_goal_program *names = keep_names(program, (uint32_t)comm->rank);
     mlt_status status = mlt_goal_rank_in_bounds(program, (uint32_t)comm->rank, why, sizeof why);
     if (status == MLT_OK)
         status = mlt_goal_sched_compile(program, (uint32_t)comm->rank, &options, &sched, why,
                                         sizeof why);
-    mlt_goal_program_free(program);
     struct GOAL_Sched_s *s = NULL;
     if (status == MLT_OK)
         s = mlt_goal_sched_make(me, comm, sched, NULL, NULL, &code);
@@ -90,6 +85,40 @@ static int take_program(mlt_rank *me, mlt_comm *comm, const char *name, mlt_goal
     }
     s->program = names;
     return file_finish(me, s, out);
+}
+
+// Takes the program over.
+static int take_program(mlt_rank *me, mlt_comm *comm, const char *name, mlt_goal_program *program,
+                        GOAL_Sched *out)
+{
+    int code = check_ranks(me, comm, name, program->ranks);
+    mlt_goal_program_grow(program, (uint32_t)comm->rank + 1);
+    if (code == MPI_SUCCESS)
+        code = take_rank(me, comm, name, program, mlt_goal_has_wildcards(program), out);
+    mlt_goal_program_free(program);
+    return code;
+}
+
+// Of a compressed program only the caller's rank is expanded.
+static int take_regular(mlt_rank *me, mlt_comm *comm, const char *path, const void *bytes,
+                        size_t size, GOAL_Sched *out)
+{
+    char why[FILE_WHY];
+    mlt_goal_regular *regular;
+    if (mlt_goal_regular_open(path, bytes, size, &regular, why, sizeof why) != MLT_OK)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
+    int code = check_ranks(me, comm, path, mlt_goal_regular_ranks(regular));
+    mlt_goal_program *own = mlt_goal_program_new(1);
+    if (code == MPI_SUCCESS && (uint32_t)comm->rank < mlt_goal_regular_ranks(regular) &&
+        mlt_goal_regular_rank(regular, (uint32_t)comm->rank, own, why, sizeof why) != MLT_OK)
+        code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
+    mlt_goal_program view =
+        mlt_goal_program_as_rank(own, (uint32_t)comm->rank, (uint32_t)comm->size);
+    if (code == MPI_SUCCESS)
+        code = take_rank(me, comm, path, &view, mlt_goal_regular_has_wildcards(regular), out);
+    mlt_goal_program_free(own);
+    mlt_goal_regular_free(regular);
+    return code;
 }
 
 static int take_text(mlt_rank *me, mlt_comm *comm, const char *name, const char *text,
@@ -191,7 +220,9 @@ int mlt_goal_Sched_load(mlt_rank *me, const char *path, mlt_comm *comm, GOAL_Sch
         return raise_file(me, comm, path, "read");
     if (mlt_is_image(bytes, size))
         return take_image(me, comm, path, bytes, size, out);
-    if (mlt_goal_is_loggopsim(bytes, size)) {
+    if (mlt_is_regular(bytes, size)) {
+        code = take_regular(me, comm, path, bytes, size, out);
+    } else if (mlt_goal_is_loggopsim(bytes, size)) {
         char why[FILE_WHY];
         mlt_goal_program *program;
         if (mlt_goal_loggopsim_read(path, bytes, size, &program, why, sizeof why) == MLT_OK)

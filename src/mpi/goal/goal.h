@@ -189,7 +189,7 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s);
 // ---- offload.c: a thread that drives
 
 // A schedule of this rank may be offloaded from now on: gives the worker its gate. An MPI code;
-// raised if the rank is not alone in its worker, or cannot get a gate now.
+// raised if it cannot have one, or not now.
 int mlt_goal_offload_allow(mlt_rank *me, mlt_comm *comm);
 // Before the start of one: there is a thread. An MPI code; raised.
 int mlt_goal_offload_begin(mlt_rank *me, struct GOAL_Sched_s *s);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Offload: a thread of the library's own drives a rank's schedules while the rank computes.
+// Offload: a thread of the library's own drives the schedules of a worker's ranks while they compute.
 //
-// It does what a second thread of the rank would do in MPI_Wait (fiber/gate.h): parked inside the
-// gate it drives progress, and lets the rank's calls in between. So only a rank that is alone in
-// its worker can have it; asking for it gives the worker its gate. While nothing is under way, the
-// thread sleeps outside of the gate, on a word of its own. It is made at the first start and ends
-// with MPI_Finalize.
+// It does what a second thread of a rank would do in MPI_Wait (fiber/gate.h): parked inside the
+// gate it drives progress, and lets the ranks' calls in between. Asking for it gives the worker its
+// gate. While nothing is under way, the thread sleeps outside of the gate, on a word of its own. It is
+// made at the first start and ends with the MPI_Finalize of the last rank that has started one.
 //
 // Local work that takes long is done by other threads, the hands, outside of the gate: neither the
 // rank's own thread nor the one that drives is held up. A hand takes a job inside the gate, does it
@@ -47,7 +46,8 @@ typedef struct job {
 
 typedef struct mlt_goal_helper {
     pthread_t thread;
-    mlt_rank *rank;
+    mlt_rank *rank;   // that made it
+    uint32_t users;   // ranks that have started a schedule of theirs
     mlt_fiber *fiber; // while it is parked inside the gate
     uint32_t watched; // runs under way
     nap nap;
@@ -131,6 +131,7 @@ static void do_jobs(mlt_goal_helper *h)
     while (h->first != h->last) {
         job j = h->jobs[h->first++ % h->room];
         mlt_gate_leave(gate);
+        mlt_fiber_user = j.run->place->rank;
         mlt_run_work(j.run, j.offset);
         mlt_gate_enter(gate);
         mlt_run_worked(j.run, j.offset);
@@ -186,9 +187,9 @@ void mlt_goal_offload_aside(mlt_run *run, uint32_t offset)
 static void drive(mlt_goal_helper *h)
 {
     mlt_wait wait = {.call = "GOAL_Sched_start", .kind = MLT_WAIT_NONE};
-    h->fiber = h->rank->fiber;
+    h->fiber = mlt_thread_self->fiber;
     while (h->watched > 0 && atomic_load_explicit(&h->nap.word, memory_order_relaxed) != END)
-        mlt_fiber_park(h->rank->worker->sched, &wait);
+        mlt_gate_wait(h->rank->worker->sched->gate, &wait);
     h->fiber = NULL;
 }
 
@@ -207,11 +208,11 @@ static void rouse_driver(mlt_goal_helper *h, uint32_t word)
 
 int mlt_goal_offload_allow(mlt_rank *me, mlt_comm *comm)
 {
-    if (me->worker->count > 1)
+    if (me->worker->sched->delegates)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                             "rank %d shares its worker with %u others (-nfg), so no thread can "
-                             "drive its schedules while they run; GOAL_OFFLOAD is for ranks that "
-                             "are alone in their worker",
+                             "rank %d shares its worker with %u others (-nfg), and some have asked "
+                             "for MPI_THREAD_SERIALIZED or more; then no thread of the library's "
+                             "can drive their schedules",
                              (int)me->world, (unsigned)(me->worker->count - 1));
     if (me->worker->sched->pool)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
@@ -221,14 +222,14 @@ int mlt_goal_offload_allow(mlt_rank *me, mlt_comm *comm)
     if (!me->worker->sched->gate && mlt_file_service_is_busy(me))
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
                              "GOAL_OFFLOAD is set for the first time while a file of rank %d is "
-                             "read or written, which its own thread must finish; wait for that "
-                             "before",
+                             "or of another rank of its worker is read or written, which its own "
+                             "thread must finish; wait for that before",
                              (int)me->world);
     if (!mlt_thread_open_gate(me))
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                             "GOAL_OFFLOAD is set for the first time in a function that MPI calls, "
-                             "and that call cannot let a thread in; set it once before, for any "
-                             "schedule");
+                             "GOAL_OFFLOAD is set for the first time while a rank of the worker is "
+                             "in a function that MPI calls, and that call cannot let a thread in; "
+                             "set it once before, for any schedule");
     return MPI_SUCCESS;
 }
 
@@ -246,11 +247,20 @@ static bool make_threads(mlt_goal_helper *h)
     return false;
 }
 
+static int helper_use(mlt_rank *me, mlt_goal_helper *h)
+{
+    mlt_mpi_of(me)->offloads = true;
+    h->users++;
+    return MPI_SUCCESS;
+}
+
 int mlt_goal_offload_begin(mlt_rank *me, struct GOAL_Sched_s *s)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
-    if (MLT_LIKELY(w->helper != NULL))
+    if (MLT_LIKELY(mlt_mpi_of(me)->offloads))
         return MPI_SUCCESS;
+    if (w->helper)
+        return helper_use(me, w->helper);
     mlt_goal_helper *h = mlt_xcalloc(1, sizeof *h);
     h->rank = me;
     h->room = FIRST_JOBS;
@@ -264,7 +274,7 @@ int mlt_goal_offload_begin(mlt_rank *me, struct GOAL_Sched_s *s)
                              "the system refuses a thread for GOAL_OFFLOAD");
     }
     w->helper = h;
-    return MPI_SUCCESS;
+    return helper_use(me, h);
 }
 
 void mlt_goal_offload_watch(struct GOAL_Sched_s *s)
@@ -287,7 +297,10 @@ void mlt_goal_offload_end(mlt_rank *me)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     mlt_goal_helper *h = w->helper;
-    if (!h)
+    if (!mlt_mpi_of(me)->offloads)
+        return;
+    mlt_mpi_of(me)->offloads = false;
+    if (--h->users > 0)
         return;
     w->helper = NULL;
     rouse_driver(h, END);

@@ -69,6 +69,8 @@ static inline void run_start(struct GOAL_Sched_s *s, mlt_req *req)
     s->number = s->runs->number++;
     s->run->ended = run_ended;
     s->run->aside = s->offload ? mlt_goal_offload_aside : NULL;
+    // Messages to ranks of the same worker would be copied at once, while this one waits.
+    s->run->apart = s->offload && s->rank->worker->count > 1;
     mlt_list_push_back(&s->runs->active, &s->active);
     req->done = false;
     mlt_run_start(s->run, &s->place, s->number, req);

@@ -161,10 +161,8 @@ static mlt_status compile_one(const mlt_goal_program *program, const mlt_comm *c
                               const mlt_goal_sched_options *options, mlt_goal_sched **out,
                               char *why)
 {
-    mlt_goal_program view = *program;
-    view.ranks = (uint32_t)comm->size;
-    view.rank =
-        (mlt_goal_rank *)((uintptr_t)program->rank - (uintptr_t)comm->rank * sizeof *program->rank);
+    mlt_goal_program view =
+        mlt_goal_program_as_rank(program, (uint32_t)comm->rank, (uint32_t)comm->size);
     return mlt_goal_sched_compile(&view, (uint32_t)comm->rank, options, out, why, SCHED_WHY);
 }
 

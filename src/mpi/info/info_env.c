@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "boot/job.h"
 #include "mpi/error/errhandler.h"
+#include "mpi/info/memkind.h"
 
 static void set_if_fits(mlt_info *info, const char *key, const char *value)
 {
@@ -92,7 +93,7 @@ static mlt_info *info_env_make(void)
     if (getcwd(text, sizeof text))
         mlt_info_set(info, "wdir", text);
     mlt_info_set(info, "mpi_initial_errhandler", initial_errhandler());
-    mlt_info_set(info, "mpi_memory_alloc_kinds", "system,mpi");
+    set_if_fits(info, MLT_MEMKIND_KEY, mlt_memkind_of_job()); // as asked for, like the others
     return info;
 }
 

@@ -22,6 +22,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "gpu/gpu.h"
 #include "mpi/comm/session.h"
 #include "mpi/error/error.h"
 #include "mpi/p2p/request.h"
@@ -271,9 +272,17 @@ int mlt_mpi_Ibsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_typ
 
 // ---- attaching, detaching, flushing: the same for all three holders
 
+// Memory that the processor cannot touch.
+static bool is_only_devices(const void *address, MPI_Count bytes, mlt_gpu_place *place)
+{
+    return mlt_gpu_is_on() && bytes > 0 && mlt_gpu_owns(address) && mlt_gpu_find(address, place) &&
+           !place->managed;
+}
+
 int mlt_bsend_attach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count bytes)
 {
     const mlt_buffer *old = *h.slot;
+    mlt_gpu_place place;
     if (old && old->address == MPI_BUFFER_AUTOMATIC)
         return mlt_mpi_raise(
             me, h.comm, me->fn, MPI_ERR_BUFFER,
@@ -289,6 +298,11 @@ int mlt_bsend_attach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count 
     else if (!address && bytes > 0)
         return mlt_bad_null(me, h.comm, me->fn, MPI_ERR_BUFFER, "buffer",
                             "memory or MPI_BUFFER_AUTOMATIC");
+    else if (is_only_devices(address, bytes, &place))
+        return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_BUFFER,
+                             "argument buffer is memory of GPU %d, but should be the host's, since "
+                             "MPI_Bsend keeps its messages there",
+                             place.device);
     else if (!address)
         return MPI_SUCCESS; // what MPI_Buffer_detach gave when there was none
     mlt_buffer *buffer = calloc(1, sizeof *buffer);

@@ -294,10 +294,10 @@ void mlt_part_receive_done(mlt_partreq *part)
 static MLT_COLD int partition_refuse(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class,
                                      const char *text)
 {
-    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_gate *gate = mlt_thread_gate_in(me);
     me->fn = fn;
     int code = mlt_mpi_answer(me, mlt_mpi_raise(me, comm, fn, class, "%s", text));
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return code;
 }
 
@@ -307,10 +307,10 @@ static MLT_COLD int bad_request(mlt_rank *me, uint16_t fn, MPI_Request handle, b
     mlt_req *req = mlt_req_mine(me, handle);
     const char *wanted = sends ? "MPI_Psend_init" : "MPI_Precv_init";
     if (!req) {
-        mlt_gate *gate = mlt_thread_lock(me);
+        mlt_gate *gate = mlt_thread_gate_in(me);
         me->fn = fn;
         int code = mlt_mpi_answer(me, mlt_req_bad(me, -1, handle));
-        mlt_thread_unlock(gate);
+        mlt_thread_gate_out(gate);
         return code;
     }
     if ((req->flags & MLT_REQF_PART) && ((mlt_partreq *)req->extra)->sends == sends)
@@ -493,11 +493,11 @@ static bool is_there(const mlt_partreq *part, uint32_t partition)
 
 static bool look_again(mlt_rank *me, const mlt_partreq *part, uint32_t partition)
 {
-    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_gate *gate = mlt_thread_gate_in(me);
     if (gate)
         me->fn = MLT_FN_Parrived;
     mlt_p2p_poll(me);
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return is_there(part, partition);
 }
 

@@ -348,9 +348,9 @@ void mlt_part_far_ready(mlt_partreq *part, uint32_t low, uint32_t high)
     }
     if (seen & PART_BUSY)
         return;
-    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_gate *gate = mlt_thread_gate_in(me);
     serve(part, low, high, (seen + n) | PART_BUSY);
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
 }
 
 static void started(mlt_worker *w, uint32_t from, const mlt_packet *packet, const void *data,

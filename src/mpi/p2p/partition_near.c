@@ -59,10 +59,10 @@ static void partition_near_tell(mlt_worker *worker, uint32_t to, uint32_t id, ui
 static void complete_send(mlt_partreq *part, const mlt_pair *pair, uint64_t round)
 {
     mlt_rank *me = part->req->rank;
-    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_gate *gate = mlt_thread_gate_in(me);
     partition_near_tell(me->worker, pair->to_worker, pair->to_id, round);
     mlt_req_complete(part->req);
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
 }
 
 // The receive has started, its MPI_Start is over, and the sender has one thread: until the round is

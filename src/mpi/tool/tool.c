@@ -145,7 +145,7 @@ static int granted(const mlt_tool *tool, int required)
     if (!tool->rank && !tool->ended && required > MPI_THREAD_FUNNELED) {
         // Nobody has a rank yet: the detour keeps threads apart.
         atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
-        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+        mlt_mpi_take_detour(MLT_DETOUR_USUAL);
         return required;
     }
     int most = inited ? mlt_mpi_of(tool->rank)->provided : MPI_THREAD_FUNNELED;
@@ -201,7 +201,7 @@ static void watch_worker(mlt_rank *rank, int change)
     // Relaxed: the calling thread sees it, and whoever else goes the detour finds nothing there. It
     // stays, as others may want it.
     if (!before)
-        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+        mlt_mpi_take_detour(MLT_DETOUR_USUAL);
 }
 
 void mlt_tool_watch(mlt_tool *tool, int change)

@@ -110,7 +110,7 @@ static void watch_count(mlt_tool_counts *c, const mlt_event *event, bool locks)
         break;
     case MLT_EVENT_ONE_SIDED:
     case MLT_EVENT_PARTITIONED_SEND:
-    case MLT_EVENT_PART_RECEIVE:
+    case MLT_EVENT_PARTITIONED_RECEIVE:
         count_move(c, event);
         break;
     case MLT_EVENT_POSTED:
@@ -122,6 +122,7 @@ static void watch_count(mlt_tool_counts *c, const mlt_event *event, bool locks)
     case MLT_EVENT_NAMED:
     case MLT_EVENT_DEPTH:
     case MLT_EVENT_LIVED:
+    case MLT_EVENT_STARTED:
     case MLT_EVENTS:
         break;
     }

@@ -121,11 +121,11 @@ static const char *kind_name(int kind)
 
 int mlt_bad_topology(mlt_rank *me, mlt_comm *comm, uint16_t fn, int kind)
 {
-    mlt_gate *gate = mlt_thread_lock(me); // for the name
+    mlt_gate *gate = mlt_thread_gate_in(me); // for the name
     int code = mlt_mpi_raise(
         me, comm, fn, MPI_ERR_TOPOLOGY, "%s has %s, but should have %s", mlt_comm_name(me, comm),
         comm->topo ? kind_name(comm->topo->kind) : "no topology", kind_name(kind));
-    mlt_thread_unlock(gate);
+    mlt_thread_gate_out(gate);
     return code;
 }
 

@@ -56,10 +56,29 @@ mlt_dtype *mlt_dtype_new(mlt_rank *me, int combiner, int64_t integers, int64_t a
     return NULL;
 }
 
+const mlt_type *mlt_dtype_for_device(const mlt_type *type)
+{
+    if (type->code)
+        return mlt_gpu_twin_of_code(type);
+    mlt_dtype *dtype = mlt_dtype_of(type);
+    if (!dtype->twin) {
+        dtype->twin = mlt_xcalloc(1, sizeof *dtype->twin);
+        mlt_gpu_make_twin(&dtype->twin->type, type);
+        dtype->twin->of = dtype;
+    }
+    mlt_type *twin = &dtype->twin->type;
+    // Only what differs: another worker may be reading the rest, of a message that is under way.
+    if (twin->committed != type->committed)
+        twin->committed = type->committed;
+    twin->name = type->name;
+    return twin;
+}
+
 // Frees what a dead object has, and gives it back.
 static void scrap(mlt_dtype *dtype)
 {
     mlt_contents *c = &dtype->contents;
+    free(dtype->twin);
     if (c->number != c->few)
         free(c->number);
     if (c->type != &c->one)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "gpu/gpu.h"
 #include "mpi/attr.h"
 #include "mpi/comm/comm.h"
 #include "p2p/p2p.h"
@@ -49,12 +50,47 @@ typedef struct mlt_dtype {
     uint64_t external32; // bytes of an element in that representation
     mlt_contents contents;
     mlt_attrs attrs;
-    struct mlt_dtype *next; // permanent: of the worker; else for mlt_dtype_destroy
+    struct mlt_dtype *next;      // permanent: of the worker; else for mlt_dtype_destroy
+    struct mlt_dtype_twin *twin; // NULL: none has been asked for
 } mlt_dtype;
+
+// Its type for memory of a device (gpu/gpu.h), which lives as long.
+typedef struct mlt_dtype_twin {
+    mlt_type type;
+    mlt_dtype *of;
+} mlt_dtype_twin;
 
 static inline mlt_dtype *mlt_dtype_of(const mlt_type *type)
 {
-    return (mlt_dtype *)(uintptr_t)type;
+    return MLT_UNLIKELY(type->device) ? ((mlt_dtype_twin *)(uintptr_t)type)->of
+                                      : (mlt_dtype *)(uintptr_t)type;
+}
+
+// The type that `count` elements at buf travel with: a twin if they are in memory of a device. For
+// the detours of the surface; the type may be NULL, a bad handle.
+const mlt_type *mlt_dtype_for_device(const mlt_type *type); // its twin
+static inline const mlt_type *mlt_dtype_at(const mlt_type *type, const void *buf, int64_t count)
+{
+    if (MLT_UNLIKELY(!type || count <= 0 || type->size == 0))
+        return type;
+    const char *first = (const char *)((uintptr_t)buf + (uintptr_t)type->true_lb);
+    return mlt_gpu_owns(first) ? mlt_dtype_for_device(type) : type;
+}
+
+// The same if the elements are packed into, or out of, `bytes` bytes at `packed`.
+static inline const mlt_type *mlt_dtype_packed_at(const mlt_type *type, const void *packed,
+                                                  int64_t bytes)
+{
+    return type && type->size && bytes > 0 && mlt_gpu_owns(packed) ? mlt_dtype_for_device(type)
+                                                                   : type;
+}
+
+// The type that a twin is of; any other is its own. NULL: a bad handle.
+static inline const mlt_type *mlt_dtype_original(const mlt_type *type)
+{
+    if (MLT_LIKELY(!type || !type->device))
+        return type;
+    return type->code ? mlt_type_coded(type->code) : &mlt_dtype_of(type)->type;
 }
 
 void mlt_dtype_destroy(mlt_dtype *dtype);
@@ -75,7 +111,8 @@ static inline void mlt_dtype_drop(const mlt_type *type)
 // The handle that the user knows it by.
 static inline MPI_Datatype mlt_dtype_handle(const mlt_type *type)
 {
-    return type->code ? (MPI_Datatype)(uintptr_t)type->code : (MPI_Datatype)(uintptr_t)type;
+    return type->code ? (MPI_Datatype)(uintptr_t)type->code
+                      : (MPI_Datatype)&mlt_dtype_of(type)->type;
 }
 
 // A call under way gives the handle of a type to a function of the user's: makes it valid, even if
@@ -83,7 +120,7 @@ static inline MPI_Datatype mlt_dtype_handle(const mlt_type *type)
 static inline bool mlt_dtype_show(const mlt_type *type)
 {
     mlt_dtype *dtype = mlt_dtype_of(type);
-    if (type->magic == MLT_TYPE_MAGIC)
+    if (type->code || dtype->type.magic == MLT_TYPE_MAGIC) // nobody frees a predefined one
         return false;
     dtype->type.magic = MLT_TYPE_MAGIC;
     dtype->users++;

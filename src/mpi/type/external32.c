@@ -12,8 +12,10 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "mpi/coll/signature.h"
 #include "mpi/type/dtype.h"
 
@@ -226,7 +228,10 @@ static void external32_convert(unsigned char *to, const unsigned char *from, con
 
 // ---- whole messages
 
-enum { WINDOW = 1024 }; // on a rank's stack
+enum {
+    WINDOW = 1024,             // on a rank's stack
+    DEVICE_WINDOW = 256 << 10, // of a device's memory, to which each copy is a call
+};
 
 typedef struct stream {
     const mlt_type *type;
@@ -235,7 +240,8 @@ typedef struct stream {
     uint64_t at, total;      // bytes of the packed form that are done, and all
     uint64_t start, end;     // of the packed form: what the window holds
     bool out;
-    unsigned char window[WINDOW];
+    unsigned char *window; // [room]
+    uint64_t room;
 } stream;
 
 // Writes a filled window back to the elements.
@@ -253,7 +259,7 @@ static uint64_t external32_room(stream *s, uint64_t size, uint64_t n)
         return n;
     if (s->end - s->at < size) {
         external32_flush(s);
-        s->end = s->total - s->start < WINDOW ? s->total : s->start + WINDOW;
+        s->end = s->total - s->start < s->room ? s->total : s->start + s->room;
         if (s->out)
             mlt_type_pack(s->type, s->buf, s->start, s->window, s->end - s->start);
     }
@@ -280,7 +286,10 @@ static void run_stream(const mlt_type *type, const void *buf, uint64_t count, co
                        bool out)
 {
     stream s;
+    unsigned char window[WINDOW];
     s.type = type;
+    s.window = type->device ? mlt_xrealloc(NULL, DEVICE_WINDOW, 1) : window;
+    s.room = type->device ? DEVICE_WINDOW : WINDOW;
     s.buf = (unsigned char *)(uintptr_t)buf;
     s.external = (unsigned char *)(uintptr_t)external;
     s.at = s.start = s.end = 0;
@@ -289,6 +298,8 @@ static void run_stream(const mlt_type *type, const void *buf, uint64_t count, co
     mlt_signature_walk(type, count, convert_run, &s);
     if (!type->contiguous)
         external32_flush(&s);
+    if (s.window != window)
+        free(s.window);
 }
 
 void mlt_external32_pack(const mlt_type *type, const void *buf, uint64_t count, void *to)

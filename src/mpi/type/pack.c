@@ -2,8 +2,11 @@
 // Packing and unpacking. The packed form is what travels: the data in the order of the type map,
 // without a header; so it may be sent as MPI_PACKED and received as the type, and the other way
 // round.
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "gpu/gpu.h"
 #include "mpi/error/error.h"
 #include "mpi/type/external32.h"
 #include "mpi_bodies.h"
@@ -71,6 +74,25 @@ static int check_datarep(mlt_rank *me, const char *datarep)
                          datarep ? datarep : "");
 }
 
+// The packed bytes may be in memory of a device as well.
+static void pack_by_host(const mlt_type *datatype, const void *inbuf, uint64_t count, void *to,
+                         uint64_t bytes)
+{
+    char *here = mlt_xrealloc(NULL, bytes, 1);
+    mlt_external32_pack(datatype, inbuf, count, here);
+    mlt_gpu_copy(to, here, bytes);
+    free(here);
+}
+
+static void unpack_by_host(const mlt_type *datatype, void *outbuf, uint64_t count, const void *from,
+                           uint64_t bytes)
+{
+    char *here = mlt_xrealloc(NULL, bytes, 1);
+    mlt_gpu_copy(here, from, bytes);
+    mlt_external32_unpack(datatype, outbuf, count, here);
+    free(here);
+}
+
 int mlt_mpi_Pack_external(mlt_rank *me, const char datarep[], const void *inbuf, MPI_Count incount,
                           const mlt_type *datatype, void *outbuf, MPI_Count outsize,
                           MPI_Count *position)
@@ -81,8 +103,11 @@ int mlt_mpi_Pack_external(mlt_rank *me, const char datarep[], const void *inbuf,
         code = pack_check_room(me, NULL, outbuf, "outbuf", "outsize", outsize, *position, bytes);
     if (code != MPI_SUCCESS)
         return code;
-    if (bytes > 0)
-        mlt_external32_pack(datatype, inbuf, (uint64_t)incount, (char *)outbuf + *position);
+    char *to = (char *)outbuf + *position;
+    if (bytes > 0 && datatype->device)
+        pack_by_host(datatype, inbuf, (uint64_t)incount, to, bytes);
+    else if (bytes > 0)
+        mlt_external32_pack(datatype, inbuf, (uint64_t)incount, to);
     *position += (MPI_Count)bytes;
     return MPI_SUCCESS;
 }
@@ -97,9 +122,11 @@ int mlt_mpi_Unpack_external(mlt_rank *me, const char datarep[], const void *inbu
         code = pack_check_room(me, NULL, inbuf, "inbuf", "insize", insize, *position, bytes);
     if (code != MPI_SUCCESS)
         return code;
-    if (bytes > 0)
-        mlt_external32_unpack(datatype, outbuf, (uint64_t)outcount,
-                              (const char *)inbuf + *position);
+    const char *from = (const char *)inbuf + *position;
+    if (bytes > 0 && datatype->device)
+        unpack_by_host(datatype, outbuf, (uint64_t)outcount, from, bytes);
+    else if (bytes > 0)
+        mlt_external32_unpack(datatype, outbuf, (uint64_t)outcount, from);
     *position += (MPI_Count)bytes;
     return MPI_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mpi/info/info.h"
+#include "mpi/info/memkind.h"
 #include "mpi/win/win.h"
 #include "mpi_bodies.h"
 
@@ -39,6 +40,10 @@ int mlt_mpi_Win_set_info(mlt_rank *me, mlt_win *win, MPI_Info info)
                              (void *)info);
     mlt_win_notes *notes = mlt_win_notes_of(win);
     mlt_info *later = mlt_win_hints(hints);
+    if (mlt_memkind_asserts(hints, mlt_info_get(notes->info, MLT_MEMKIND_KEY))) {
+        later = later ? later : mlt_info_new();
+        mlt_info_set(later, MLT_MEMKIND_ASSERT, mlt_info_get(hints, MLT_MEMKIND_ASSERT));
+    }
     if (!notes->info)
         notes->info = later;
     else {
@@ -93,6 +98,7 @@ int mlt_mpi_Win_get_info(mlt_rank *me, mlt_win *win, MPI_Info *info_used)
         if (value)
             mlt_info_set(info, win_info_known[i], value);
     }
+    mlt_memkind_tell(info, mlt_info_get(later, MLT_MEMKIND_KEY), later);
     *info_used = mlt_info_handle(info);
     return MPI_SUCCESS;
 }

@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "gpu/gpu.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
+#include "mpi/info/memkind.h"
 #include "mpi/self.h"
 #include "mpi/win/win.h"
 #include "mpi_bodies.h"
@@ -176,6 +178,11 @@ static void make_block(mlt_win_part *part, const recipe *r, const mlt_gathered *
         !fits || mlt_win_part_block(part, r->align, part->place == 0 ? all : 0, &t->card) != MLT_OK;
 }
 
+static bool lies_on_device(const void *base, uint64_t size)
+{
+    return mlt_gpu_is_on() && size && mlt_gpu_owns(base);
+}
+
 static int win_make_agreement(mlt_rank *me, mlt_comm *comm, const recipe *r,
                               const mlt_gathered *sizes, mlt_win *win)
 {
@@ -185,7 +192,9 @@ static int win_make_agreement(mlt_rank *me, mlt_comm *comm, const recipe *r,
                          .me = comm->rank,
                          .base = (uintptr_t)r->base,
                          .size = (uint64_t)r->size,
-                         .unit = (uint64_t)r->unit};
+                         .unit = (uint64_t)r->unit,
+                         .device = r->flavor == MPI_WIN_FLAVOR_CREATE &&
+                                   lies_on_device(r->base, (uint64_t)r->size)};
     ticket t = {.place = 0};
     m->refs++;
     win->side.local = (uint32_t)(me - me->worker->ranks);
@@ -262,6 +271,18 @@ static uint64_t alignment(const mlt_info *info)
     return align && (align & (align - 1)) == 0 && align <= UINT64_C(1) << 40 ? align : 1;
 }
 
+// What the rank's session asked for and the rank asserts may be another rank's otherwise.
+static void note_memory(mlt_win *win, const char *asked, const char *asserted)
+{
+    if (!asked && !asserted)
+        return;
+    mlt_info *info = mlt_win_notes_of(win)->info = mlt_info_new();
+    if (asked)
+        mlt_info_set(info, MLT_MEMKIND_KEY, asked);
+    if (asserted)
+        mlt_info_set(info, MLT_MEMKIND_ASSERT, asserted);
+}
+
 // ---- the calls
 
 int mlt_win_make(mlt_rank *me, mlt_comm *comm, recipe *r, MPI_Info info, void *baseptr,
@@ -288,6 +309,7 @@ int mlt_win_make(mlt_rank *me, mlt_comm *comm, recipe *r, MPI_Info info, void *b
         mlt_pool_give_last(pool, win);
         return code;
     }
+    note_memory(win, mlt_memkind_of_comm(comm), mlt_info_get(r->info, MLT_MEMKIND_ASSERT));
     win->magic = MLT_WIN_MAGIC;
     mlt_win_barrier(me, win);
     if (baseptr)
@@ -375,7 +397,8 @@ int mlt_mpi_Win_attach(mlt_rank *me, mlt_win *win, void *base, MPI_Aint size)
     if (!base && size > 0)
         return mlt_win_raise(me, win, MPI_ERR_BASE,
                              "argument base is NULL, but should be the address of memory");
-    if (!mlt_win_attach(mlt_win_own_descriptor(&win->side), (uintptr_t)base, (uint64_t)size))
+    if (!mlt_win_attach(mlt_win_own_descriptor(&win->side), (uintptr_t)base, (uint64_t)size,
+                        lies_on_device(base, (uint64_t)size)))
         return mlt_win_raise(me, win, MPI_ERR_RMA_ATTACH,
                              "memory of [%p, %p) overlaps memory that is attached to %s already",
                              base, (void *)((char *)base + size), mlt_win_called(win));

@@ -277,6 +277,7 @@ static bool is_pair(const mlt_type *type)
 // and index; NULL: there are several, or none.
 static const mlt_type *basic_of(const mlt_type *type)
 {
+    type = mlt_dtype_original(type);
     if (type->code || is_pair(type))
         return type;
     const mlt_contents *contents = &mlt_dtype_of(type)->contents;
@@ -425,10 +426,11 @@ int mlt_mpi_Fetch_and_op(mlt_rank *me, const void *origin_addr, void *result_add
 {
     given one = {"origin", origin_addr, 1, datatype};
     given result = {"result", result_addr, 1, datatype};
+    given there = {"origin", NULL, 1, mlt_dtype_original(datatype)}; // one name for both
     if (datatype && !datatype->code && !mlt_dtype_of(datatype)->permanent)
         return mlt_win_raise(me, win, MPI_ERR_TYPE,
                              "argument datatype is a derived type, but should be a predefined one");
-    return accumulate(me, &one, &result, target_rank, target_disp, &one, op, win, MLT_BLOCKING);
+    return accumulate(me, &one, &result, target_rank, target_disp, &there, op, win, MLT_BLOCKING);
 }
 
 // Integers, logical values, bytes and the like: what is compared byte by byte.
@@ -451,16 +453,17 @@ int mlt_mpi_Compare_and_swap(mlt_rank *me, const void *origin_addr, const void *
     given one = {"origin", origin_addr, 1, datatype};
     given result = {"result", result_addr, 1, datatype};
     given compare = {"compare", compare_addr, 1, datatype};
-    int code = rma_check(me, win, &one, target_rank, target_disp, &one);
+    given there = {"origin", NULL, 1, mlt_dtype_original(datatype)}; // one name for both
+    int code = rma_check(me, win, &one, target_rank, target_disp, &there);
     if (code == MPI_SUCCESS)
-        code = rma_check(me, win, &result, target_rank, target_disp, &one);
+        code = rma_check(me, win, &result, target_rank, target_disp, &there);
     if (code == MPI_SUCCESS)
-        code = rma_check(me, win, &compare, target_rank, target_disp, &one);
+        code = rma_check(me, win, &compare, target_rank, target_disp, &there);
     if (code != MPI_SUCCESS)
         return code;
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (MLT_UNLIKELY(w->last_swap.size == 0 || w->last_swap.datatype != rma_named(datatype))) {
-        if (!can_be_compared(datatype))
+        if (!can_be_compared(there.type))
             return mlt_win_raise(me, win, MPI_ERR_TYPE,
                                  "argument datatype is %s, but should be a predefined type of "
                                  "integers, logical values or bytes",
@@ -468,10 +471,10 @@ int mlt_mpi_Compare_and_swap(mlt_rank *me, const void *origin_addr, const void *
         w->last_swap.datatype = rma_named(datatype);
         w->last_swap.size = datatype->size;
     }
-    mlt_win_call call = {.operation = {.verb = MLT_WIN_SWAP, .basic = datatype},
+    mlt_win_call call = {.operation = {.verb = MLT_WIN_SWAP, .basic = there.type},
                          .target = target_rank,
                          .disp = target_disp,
-                         .there = data_of(&one),
+                         .there = data_of(&there),
                          .origin = data_of(&one),
                          .result = data_of(&result),
                          .compare = compare_addr};

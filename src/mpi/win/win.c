@@ -204,7 +204,8 @@ int mlt_mpi_Win_shared_query(mlt_rank *me, mlt_win *win, int rank, MPI_Aint *siz
                              rank, part->ranks - 1, mlt_win_called(win));
     if (rank == MPI_PROC_NULL)
         rank = first_with_memory(win);
-    bool near = mlt_win_peer_of(part, rank)->direct;
+    const mlt_win_peer *peer = mlt_win_peer_of(part, rank);
+    bool near = peer->direct || peer->reach == MLT_WIN_NEAR;
     const mlt_win_descriptor *descriptor = near ? mlt_win_descriptor_of(part, rank) : NULL;
     *size = near ? (MPI_Aint)descriptor->size : 0;
     *disp_unit = near ? (MPI_Aint)descriptor->unit : 1;

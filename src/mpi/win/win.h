@@ -42,7 +42,7 @@ typedef struct mlt_win_notes {
     MPI_Errhandler errhandler; // predefined or a mlt_errhandler; a counted reference
     mlt_attrs attrs;
     char *name;                  // malloc's; NULL: none
-    mlt_info *info;              // hints that were set later; NULL: none
+    mlt_info *info;              // hints that were set later, and about memory; NULL: none
     struct mlt_win_cache *cache; // cached.c; NULL: none so far
 } mlt_win_notes;
 

@@ -110,6 +110,13 @@ static void list_alg(const mlt_coll_alg *alg)
     printf("%s\n", alg->in_order ? " [in order]" : "");
 }
 
+// ", which changes results", in brackets.
+static const char *claim_of(const mlt_coll_stage *stage)
+{
+    const char *claim = mlt_coll_stage_claim(stage);
+    return !claim[0] ? "" : stage->neutral ? " (neutral)" : " (changes results)";
+}
+
 static void list_one(const coll_info_asked *a, mlt_collective collective)
 {
     const mlt_coll_rulebook *rulebook = a->sources.rulebook;
@@ -141,7 +148,8 @@ static void list_one(const coll_info_asked *a, mlt_collective collective)
             continue;
         printf("  path%s%s:", path->comm ? " on " : "", path->comm ? path->comm : "");
         for (uint32_t s = 0; s < path->count; s++)
-            printf(" %s", mlt_coll_wrapper_names[path->stages[s].wrapper]);
+            printf(" %s%s", mlt_coll_wrapper_names[path->stages[s].wrapper],
+                   claim_of(&path->stages[s]));
         printf(" (%s)\n", path->by);
     }
 }

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -328,6 +329,11 @@ static void tune_one(mlt_collective collective, size_t which, mlt_progress *prog
         add_all(&c, rulebook->algs[i]);
     add_rules(&c);
     tune_case(&c, ranks_to, to);
+    for (uint32_t i = 0; i < c.count; i++) {
+        free(c.candidates[i].ns);
+        free(c.candidates[i].messages);
+    }
+    mlt_coll_hosts_free(c.hosts);
 }
 
 static void tune_all(FILE *to)

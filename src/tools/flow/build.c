@@ -23,31 +23,29 @@ static bool begins(const char *word, const char *with)
     return strncmp(word, with, strlen(with)) == 0;
 }
 
-// Options of compilers whose value is the next word.
-static bool compiler_with_value(const char *word)
-{
-    static const char *const names[] = {"-I",       "-L",       "-l",      "-U",       "-x",
-                                        "-include", "-isystem", "-iquote", "-imacros", "-Xlinker",
-                                        "-T",       "-u",       "-z",      "-B",       "--param"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(word, names[i]) == 0)
-            return true;
-    return false;
-}
-
 // Of options of one dash that a run has: those of the compiler, but for what mpirun calls alike.
 static bool is_compilers(const char *word)
 {
     static const char *const beginnings[] = {
         "-O", "-g", "-I",       "-L",       "-l",       "-W",        "-U",  "-std=",
         "-f", "-m", "-include", "-isystem", "-pthread", "-pedantic", "-cc="};
-    static const char *const others[] = {"-f",         "-l",
-                                         "-genv",      "-genvall",
-                                         "-genvnone",  "-genvlist",
-                                         "-gwdir",     "-machinefile",
-                                         "-launcher",  "-launcher-exec",
-                                         "-localonly", "-memory-alloc-kinds",
-                                         "-file",      "-membind",
+    static const char *const others[] = {"-f",
+                                         "-l",
+                                         "-genv",
+                                         "-genvall",
+                                         "-genvnone",
+                                         "-genvlist",
+                                         "-gwdir",
+                                         "-machinefile",
+                                         "-launcher",
+                                         "-launcher-exec",
+                                         "-localonly",
+                                         "-memory-alloc-kinds",
+                                         "-gpus",
+                                         "-gpus-per-proc",
+                                         "-memory-allocation-kinds",
+                                         "-file",
+                                         "-membind",
                                          "-localhost"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(word, others[i]) == 0)
@@ -68,7 +66,7 @@ static bool is_file(const char *word)
 // A word, or an option of one dash, for the compiler; with its value, if that is the next word.
 static size_t take_compilers(char **words)
 {
-    size_t count = compiler_with_value(words[0]) && words[1] ? 2 : 1;
+    size_t count = mlt_flow_compiler_takes_value(words[0]) && words[1] ? 2 : 1;
     for (size_t i = 0; i < count; i++)
         mlt_arg_texts_add(&build_make.words, words[i]);
     return count;
@@ -135,8 +133,10 @@ static mlt_arg build_args[] = {
      .help = "names and slots of hosts, which become part of the program"},
     {"keep", 0, MLT_ARG_TEXT, &build_make.keep, "DIR",
      .help = "keep the headers and the program's C in DIR (they are temporary)"},
+    {"shared-statics", 0, MLT_ARG_FLAG, &build_make.shared_statics, NULL,
+     .help = "allow modules to have variables outside the data section, which instances share"},
     {"verbose", 'v', MLT_ARG_FLAG, &build_make.verbose, NULL,
-     .help = "print the compiler's command"},
+     .help = "print the compiler's commands"},
 };
 
 static int build_run(const mlt_arg_texts *words) // which take_for_build has
@@ -160,7 +160,8 @@ const mlt_command mlt_flow_build_command = {
     .most = 1,
     .purpose = "Checks the file, writes a header for each module and the program as C, and "
                "compiles them with the modules. Other files, and options with one dash such as "
-               "-O0, -I, -L, -l, go to the compiler as they are, after -O2 -g.",
+               "-O0, -I, -L, -l, go to the compiler as they are, after -O2 -g. A variable of a "
+               "module that is neither const nor in the data section is an error.",
     .groups = {{NULL, MLT_ARG_LIST(build_args)}},
     .behind = &build_behind,
     .other = take_for_build,

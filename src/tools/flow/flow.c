@@ -2,10 +2,9 @@
 #include "tools/commands.h"
 
 static const mlt_command *const flow_commands[] = {
-    &mlt_flow_new_command,     &mlt_flow_check_command,
-    &mlt_flow_build_command,   &mlt_flow_run_command,
-    &mlt_flow_draw_command,    &mlt_flow_place_command,
-    &mlt_flow_headers_command, NULL};
+    &mlt_flow_new_command,  &mlt_flow_check_command,   &mlt_flow_build_command,
+    &mlt_flow_run_command,  &mlt_flow_draw_command,    &mlt_flow_place_command,
+    &mlt_flow_goal_command, &mlt_flow_headers_command, NULL};
 
 const mlt_command mlt_flow_commands = {
     .name = "millet flow",

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "flowc/gen.h"
+#include "tools/flow/statics.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
 #include "tools/mpirun.h"
@@ -36,6 +37,17 @@ bool mlt_flow_is_module_file(const char *word)
 {
     return mlt_flow_ends_with(word, ".c") || mlt_flow_ends_with(word, ".o") ||
            mlt_flow_ends_with(word, ".a") || is_cxx(word);
+}
+
+bool mlt_flow_compiler_takes_value(const char *word)
+{
+    static const char *const names[] = {"-I",       "-L",       "-l",      "-U",       "-x",
+                                        "-include", "-isystem", "-iquote", "-imacros", "-Xlinker",
+                                        "-T",       "-u",       "-z",      "-B",       "--param"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(word, names[i]) == 0)
+            return true;
+    return false;
 }
 
 // The same bytes already? Then its date stays, and whoever depends on it has nothing to do.
@@ -209,9 +221,12 @@ static void make_show(const mlt_arg_texts *argv)
     fputc('\n', stderr);
 }
 
-// Runs the compiler and tells what it said.
-static void compile(const mlt_flow_input *input, const mlt_arg_texts *argv)
+// Runs the compiler and tells what it said. False: it failed, and has said why.
+static bool compile(const mlt_flow_make *make, const mlt_flow_input *input,
+                    const mlt_arg_texts *argv)
 {
+    if (make->verbose)
+        make_show(argv);
     FILE *said = tmpfile();
     if (!said)
         mlt_args_failed("no temporary file can be made: %s", strerror(errno));
@@ -228,8 +243,105 @@ static void compile(const mlt_flow_input *input, const mlt_arg_texts *argv)
         mlt_args_failed("the compiler was ended by signal %d", WTERMSIG(status));
     if (WEXITSTATUS(status) != 0 && !*text)
         mlt_args_failed("the compiler failed (exit code %d)", WEXITSTATUS(status));
-    if (WEXITSTATUS(status) != 0)
-        exit(MLT_EXIT_FOUND);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void make_add_words(mlt_arg_texts *to, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        mlt_arg_texts_add(to, words[i]);
+}
+
+static bool starts(const char *word, const char *with)
+{
+    return strncmp(word, with, strlen(with)) == 0;
+}
+
+// Options that only the linker needs.
+static bool is_linkers(const char *word)
+{
+    static const char *const values[] = {"-Xlinker", "-T", "-u", "-z"};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (strcmp(word, values[i]) == 0)
+            return true;
+    return starts(word, "-l") || starts(word, "-L") || starts(word, "-Wl,");
+}
+
+// What the compiler does to each source file, and then with all of them.
+typedef struct commands {
+    mlt_arg_texts first; // the compiler and this command's own options
+    mlt_arg_texts each;  // the user's, without files, -x and what only the linker needs
+    mlt_arg_texts last;  // all of the user's words, objects in the place of sources
+    mlt_arg_texts sources, languages; // what -x says of it, or "none"
+    mlt_arg_texts objects;            // one for each source; then those of the user
+    bool cxx;
+} commands;
+
+static void add_source(commands *c, const char *source, const char *language, const char *folder)
+{
+    char *object = mlt_text_of("%s/%zu-%.200s.o", folder, c->sources.count, mlt_flow_stem(source));
+    const char *const words[] = {"-x", "none", object, "-x", language};
+    bool named = strcmp(language, "none") == 0; // by its name
+    mlt_arg_texts_add(&c->sources, source);
+    mlt_arg_texts_add(&c->languages, language);
+    mlt_arg_texts_add(&c->objects, object);
+    make_add_words(&c->last, named ? &words[2] : words, named ? 1 : 5);
+    c->cxx |= is_cxx(source);
+}
+
+static bool is_other_file(const char *word)
+{
+    return *word != '-' && (mlt_flow_is_module_file(word) || mlt_flow_ends_with(word, ".so") ||
+                            mlt_flow_ends_with(word, ".s") || mlt_flow_ends_with(word, ".S"));
+}
+
+static void sort_words(commands *c, const mlt_arg_texts *words, const char *folder)
+{
+    const char *language = "none";
+    for (size_t i = 0; i < words->count; i++) {
+        const char *word = words->items[i];
+        bool by_name = strcmp(language, "none") == 0;
+        size_t count = mlt_flow_compiler_takes_value(word) && i + 1 < words->count ? 2 : 1;
+        if (*word != '-' && (!by_name || mlt_flow_ends_with(word, ".c") || is_cxx(word))) {
+            add_source(c, word, language, folder);
+            continue;
+        }
+        make_add_words(&c->last, &words->items[i], count);
+        if (starts(word, "-x"))
+            language = count == 2 ? words->items[i + 1] : word + 2;
+        else if (!is_other_file(word) && !is_linkers(word))
+            make_add_words(&c->each, &words->items[i], count);
+        i += count - 1;
+    }
+    for (size_t i = 0; i < words->count; i++)
+        if (words->items[i][0] != '-' && mlt_flow_ends_with(words->items[i], ".o"))
+            mlt_arg_texts_add(&c->objects, words->items[i]);
+}
+
+// Each source becomes an object; false: one has an error.
+static bool compile_sources(const mlt_flow_make *make, const mlt_flow_input *input,
+                            const commands *c)
+{
+    bool fine = true;
+    for (size_t i = 0; i < c->sources.count; i++) {
+        const char *const words[] = {"-x", c->languages.items[i], "-c", c->sources.items[i],
+                                     "-o", c->objects.items[i]};
+        mlt_arg_texts argv = {NULL, 0};
+        make_add_words(&argv, c->first.items, c->first.count);
+        make_add_words(&argv, c->each.items, c->each.count);
+        make_add_words(&argv, words, sizeof words / sizeof *words);
+        fine &= compile(make, input, &argv);
+    }
+    return fine;
+}
+
+static bool all_own(const commands *c)
+{
+    bool fine = true;
+    for (size_t i = 0; i < c->objects.count; i++)
+        fine &= mlt_flow_statics_none(
+            c->objects.items[i], i < c->sources.count ? c->sources.items[i] : c->objects.items[i]);
+    return fine;
 }
 
 void mlt_flow_make_program(const mlt_flow_make *make)
@@ -242,23 +354,23 @@ void mlt_flow_make_program(const mlt_flow_make *make)
     mlt_flow_make_headers(input.file, folder);
     make_program_text(&input, hosts, program);
     mlt_mpirun_beside("mpicc", mpicc);
+    const char *const first[] = {mpicc, "-O2", "-g", "-I", folder, "-I", beside};
+    commands c = {.cxx = false};
+    mlt_arg_texts link = {NULL, 0};
+    make_add_words(&c.first, first, sizeof first / sizeof *first);
+    if (isatty(STDERR_FILENO))
+        mlt_arg_texts_add(&c.first, "-fdiagnostics-color=always");
+    sort_words(&c, &make->words, make->keep ? mlt_flow_temporary() : folder);
+    if (!compile_sources(make, &input, &c) || (!make->shared_statics && !all_own(&c)))
+        exit(MLT_EXIT_FOUND);
     // The program comes first: archives with modules are looked into for what it needs.
     // -rdynamic: crash reports have names of functions.
-    const char *const words[] = {mpicc, "-O2",  "-g",    "-rdynamic", "-I",     folder,
-                                 "-I",  beside, program, "-o",        make->out};
-    mlt_arg_texts argv = {NULL, 0};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        mlt_arg_texts_add(&argv, words[i]);
-    if (isatty(STDERR_FILENO))
-        mlt_arg_texts_add(&argv, "-fdiagnostics-color=always");
-    bool cxx = false;
-    for (size_t i = 0; i < make->words.count; i++) {
-        mlt_arg_texts_add(&argv, make->words.items[i]);
-        cxx |= is_cxx(make->words.items[i]);
-    }
-    if (cxx) // C's compiler knows C++ by its name, but does not link its library
-        mlt_arg_texts_add(&argv, "-lstdc++");
-    if (make->verbose)
-        make_show(&argv);
-    compile(&input, &argv);
+    const char *const words[] = {"-rdynamic", program, "-o", make->out};
+    make_add_words(&link, c.first.items, c.first.count);
+    make_add_words(&link, words, sizeof words / sizeof *words);
+    make_add_words(&link, c.last.items, c.last.count);
+    if (c.cxx) // C's compiler knows C++ by its name, but does not link its library
+        mlt_arg_texts_add(&link, "-lstdc++");
+    if (!compile(make, &input, &link))
+        exit(MLT_EXIT_FOUND);
 }

@@ -14,7 +14,8 @@ typedef struct mlt_flow_make {
     const char *keep;     // folder where what is written stays; NULL: a temporary one
     const char *out;      // the program
     mlt_arg_texts words;  // files and options for the compiler, in order
-    bool verbose;         // print the compiler's command
+    bool shared_statics;  // let modules have variables that their instances share (statics.h)
+    bool verbose;         // print the compiler's commands
 } mlt_flow_make;
 
 void mlt_flow_make_program(const mlt_flow_make *make);
@@ -26,6 +27,9 @@ void mlt_flow_make_headers(const mlt_flow_file *file, const char *folder);
 // objects, archives.
 bool mlt_flow_ends_with(const char *word, const char *with);
 bool mlt_flow_is_module_file(const char *word);
+
+// Options of compilers whose value is the next word.
+bool mlt_flow_compiler_takes_value(const char *word);
 
 // A new temporary folder, up to two of them, which are removed with everything in them at exit.
 const char *mlt_flow_temporary(void);

@@ -85,6 +85,17 @@ static void print_instances(const mlt_flow_graph *g, FILE *to)
             fprintf(to, "  %-*s  %s", width, name, v->module->name);
             if (v->op)
                 fprintf(to, " (%s)", v->op->name);
+            for (size_t k = 0, said = 0; k < v->parameter_count; k++) {
+                const mlt_flow_parameter *p = &v->parameters[k];
+                if (!p->written)
+                    continue;
+                fprintf(to, "%s%s = ", said++ ? ", " : " (", p->decl->name);
+                if (p->text)
+                    fprintf(to, "\"%s\"", p->text);
+                else
+                    fprintf(to, "%ld", p->number);
+            }
+            fprintf(to, "%s", v->parameter_count ? ")" : "");
             if (v->kind == MLT_FLOW_MODULE && v->weight != 1)
                 fprintf(to, ", weight %" PRIu32, v->weight);
             fprintf(to, "\n");

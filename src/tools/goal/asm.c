@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `millet goal asm`: a program as a binary file, Millet's image of all ranks' schedules or
-// LogGOPSim's.
+// `millet goal asm`: a program as a binary file: Millet's image of all ranks' schedules, the compressed
+// form of regular programs, or LogGOPSim's.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/numbers.h"
+#include "goal/regular/regular.h"
 #include "goal/sched.h"
 #include "goal/text/loggopsim.h"
 #include "tools/commands.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
 
-enum { MILLET = 0, LOGGOPSIM = 1 };
+enum { MILLET, LOGGOPSIM, COMPRESSED };
 
 static struct {
     int format;
@@ -32,16 +33,27 @@ static void asm_summary(const mlt_goal_program *program, uint64_t bytes)
            mlt_bytes(size, bytes));
 }
 
+static void compressed_summary(const mlt_goal_regular_counts *counts)
+{
+    char classes[MLT_NUMBER_BYTES], sets[MLT_NUMBER_BYTES];
+    printf("  %s class%s of ranks, in %s set%s\n", mlt_number(classes, counts->classes),
+           counts->classes == 1 ? "" : "es", mlt_number(sets, counts->sets),
+           counts->sets == 1 ? "" : "s");
+}
+
 static void assemble(const mlt_goal_program *program)
 {
     unsigned char *bytes = NULL;
     size_t size = 0;
+    mlt_goal_regular_counts counts = {0};
     mlt_goal_sched_options options = {.window = (uint32_t)asm_asked.window,
                                       .plain = mlt_goal_has_wildcards(program)};
     if (asm_asked.format == MILLET)
         mlt_args_must(mlt_goal_image_write(program, &options, &bytes, &size, MLT_ARGS_WHY));
+    else if (asm_asked.format == COMPRESSED)
+        mlt_args_must(mlt_goal_regular_write(program, &bytes, &size, &counts, MLT_ARGS_WHY));
     mlt_sink sink = mlt_sink_open(asm_asked.out);
-    if (asm_asked.format == MILLET)
+    if (bytes)
         (void)!fwrite(bytes, 1, size, sink.to);
     else
         (void)mlt_goal_loggopsim_write(program, asm_asked.exec_ns > 0 ? asm_asked.exec_ns : 0,
@@ -51,6 +63,8 @@ static void assemble(const mlt_goal_program *program)
     mlt_sink_close(&sink);
     if (file && end >= 0)
         asm_summary(program, (uint64_t)end);
+    if (file && counts.classes)
+        compressed_summary(&counts);
 }
 
 static int asm_run(const mlt_arg_texts *words)
@@ -59,9 +73,10 @@ static int asm_run(const mlt_arg_texts *words)
         mlt_args_wrong("it needs -o OUT, the file to write");
     if (strcmp(asm_asked.out, "-") == 0 && isatty(STDOUT_FILENO))
         mlt_args_wrong("a binary file is nothing for a terminal; give -o a name");
-    if (asm_asked.format == LOGGOPSIM && asm_asked.window)
-        mlt_args_wrong("--window is for Millet's format; LogGOPSim's has none");
-    if (asm_asked.format == MILLET && asm_asked.exec_ns >= 0)
+    if (asm_asked.format != MILLET && asm_asked.window)
+        mlt_args_wrong("--window is for Millet's format; %s has none",
+                       asm_asked.format == LOGGOPSIM ? "LogGOPSim's" : "the compressed one");
+    if (asm_asked.format != LOGGOPSIM && asm_asked.exec_ns >= 0)
         mlt_args_wrong("--exec is for --format loggopsim; Millet's has exec");
     assemble(mlt_source_read_one(words)->program);
     return MLT_EXIT_FINE;
@@ -69,8 +84,9 @@ static int asm_run(const mlt_arg_texts *words)
 
 static mlt_arg asm_args[] = {
     {"output", 'o', MLT_ARG_TEXT, &asm_asked.out, "OUT", .help = "the file to write"},
-    {"format", 0, MLT_ARG_CHOICE, &asm_asked.format, "FORMAT", .choices = "millet|loggopsim",
-     .help = "millet or loggopsim (millet)"},
+    {"format", 0, MLT_ARG_CHOICE, &asm_asked.format, "FORMAT",
+     .choices = "millet|loggopsim|compressed",
+     .help = "millet, loggopsim, or compressed: ranks that do the same once (millet)"},
     {"window", 0, MLT_ARG_NUMBER, &asm_asked.window, "N", .most = UINT32_MAX,
      .help = "let schedules look at no more than N actions at a time (no limit)"},
     {"exec", 0, MLT_ARG_REAL, &asm_asked.exec_ns, "NS",

@@ -3,7 +3,9 @@
 // is written rank by rank as it is made.
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "base/table.h"
@@ -27,29 +29,61 @@ static struct {
 typedef struct account {
     uint64_t actions, messages;
     uint64_t sent, received; // sums of hashes: each message counts in both
-    bool wildcards;
+    bool wildcards, lost;
 } account;
 
-static uint64_t hash_of(uint32_t from, uint32_t to, int32_t tag, uint64_t size)
+// A message as both its ends know it: who, the tag, which of those, the size.
+static uint64_t hash_of(uint32_t from, uint32_t to, int32_t tag, uint32_t nth, uint64_t size)
 {
-    uint64_t hash = mlt_hash_mix(from, to);
+    uint64_t hash = mlt_hash_mix(mlt_hash_mix(1, from), to);
     hash = mlt_hash_mix(hash, (uint32_t)tag);
-    return mlt_hash_mix(mlt_hash_mix(hash, size), 1);
+    return mlt_hash_mix(mlt_hash_mix(hash, size), 1 + (uint64_t)nth);
+}
+
+typedef struct flow_end { // of a message, by its flow
+    uint64_t flow;        // direction and peer
+    uint32_t tag, number;
+} flow_end;
+
+static int by_flow(const void *a, const void *b)
+{
+    const flow_end *x = a, *y = b;
+    return mlt_compare_words((uint64_t[]){x->flow, x->tag, x->number},
+                             (uint64_t[]){y->flow, y->tag, y->number}, 3);
+}
+
+static void count_end(account *sums, uint32_t rank, const mlt_goal_action *action, uint32_t nth)
+{
+    uint32_t peer = (uint32_t)action->peer;
+    if (action->kind == MLT_GOAL_SEND) {
+        sums->messages++;
+        sums->lost |= action->tag < 0; // a tag that fell with each time round
+        sums->sent += hash_of(rank, peer, action->tag, nth, action->size[0]);
+    } else {
+        sums->wildcards |= action->peer < 0 || action->tag < 0;
+        sums->received += hash_of(peer, rank, action->tag, nth, action->size[0]);
+    }
 }
 
 static void count_actions(account *sums, uint32_t rank, const mlt_goal_rank *program)
 {
+    flow_end *ends = mlt_xcalloc((size_t)program->count + 1, sizeof *ends);
+    uint32_t count = 0, nth = 0;
     sums->actions += program->count;
     for (uint32_t a = 0; a < program->count; a++) {
         const mlt_goal_action *action = &program->actions[a];
-        if (action->kind == MLT_GOAL_SEND) {
-            sums->messages++;
-            sums->sent += hash_of(rank, (uint32_t)action->peer, action->tag, action->size[0]);
-        } else if (action->kind == MLT_GOAL_RECV) {
-            sums->wildcards |= action->peer < 0 || action->tag < 0;
-            sums->received += hash_of((uint32_t)action->peer, rank, action->tag, action->size[0]);
-        }
+        bool send = action->kind == MLT_GOAL_SEND;
+        if (send || action->kind == MLT_GOAL_RECV)
+            ends[count++] =
+                (flow_end){(uint64_t)send << 32 | (uint32_t)action->peer, (uint32_t)action->tag, a};
     }
+    qsort(ends, count, sizeof *ends, by_flow);
+    for (uint32_t i = 0; i < count; i++) {
+        bool same = i && ends[i].flow == ends[i - 1].flow && ends[i].tag == ends[i - 1].tag;
+        nth = same ? nth + 1 : 0;
+        count_end(sums, rank, &program->actions[ends[i].number], nth);
+    }
+    free(ends);
 }
 
 // ---- text
@@ -124,11 +158,12 @@ static void extrapolate_write_out(const mlt_grow *pattern, mlt_goal_dialect dial
     mlt_sink sink = mlt_sink_open(extrapolate_asked.out);
     uint64_t ranks = extrapolate_asked.ranks;
     account sums = write_program(pattern, (uint32_t)ranks, dialect, sink.to);
-    if (!ferror(sink.to) && !sums.wildcards && sums.sent != sums.received)
-        mlt_args_failed("with %" PRIu64
-                        " ranks some messages would have no receive: the pattern does "
-                        "not hold for that many",
-                        ranks);
+    if (!ferror(sink.to) && (sums.lost || (!sums.wildcards && sums.sent != sums.received)))
+        mlt_args_failed(
+            "with %" PRIu64
+            " ranks some messages would have no receive of their size: the pattern does "
+            "not hold for that many; recordings of other numbers of ranks tell more",
+            ranks);
     mlt_sink_close(&sink);
     char text[3][MLT_NUMBER_BYTES];
     fprintf(stderr, "%s: %s ranks, %s actions, %s messages\n",
@@ -138,26 +173,37 @@ static void extrapolate_write_out(const mlt_grow *pattern, mlt_goal_dialect dial
 
 // ---- recordings
 
-static mlt_grow *extrapolate_find(const mlt_source *source)
+static void say_pattern(const mlt_source *source, const mlt_grow *pattern)
 {
     char text[120];
+    fprintf(stderr, "%s: %s\n", source->name, mlt_grow_describe(pattern, text, sizeof text));
+}
+
+static mlt_grow *find_one(const mlt_source *source)
+{
     mlt_grow *pattern;
     if (mlt_grow_find(source->program, &pattern, MLT_ARGS_WHY) != MLT_OK)
         mlt_args_failed("%s: %s", source->name, mlt_args_why);
-    fprintf(stderr, "%s: %s\n", source->name, mlt_grow_describe(pattern, text, sizeof text));
+    say_pattern(source, pattern);
     return pattern;
 }
 
-static void extrapolate_join(mlt_grow *const *patterns, size_t count)
+static mlt_grow *find_joined(const mlt_source *sources, size_t count)
 {
-    double error = 0;
-    mlt_args_must(mlt_grow_join(patterns, (uint32_t)count, &error, MLT_ARGS_WHY));
+    const mlt_goal_program **programs = mlt_xcalloc(count, sizeof *programs);
+    mlt_grow *pattern;
+    uint32_t which;
+    double error;
+    for (size_t i = 0; i < count; i++)
+        programs[i] = sources[i].program;
+    mlt_args_must(mlt_grow_join(programs, (uint32_t)count, &pattern, &which, &error, MLT_ARGS_WHY));
+    say_pattern(&sources[which], pattern);
+    fprintf(stderr, "it gives the other recording%s too\n", count > 2 ? "s" : "");
     if (count > 2)
         fprintf(stderr, "times between the first and the last are predicted to %.1f %%\n",
                 100 * error);
-    mlt_args_must(mlt_grow_aim(patterns[0], (uint32_t)extrapolate_asked.ranks,
-                               extrapolate_asked.scaling == 1 ? MLT_GROW_STRONG : MLT_GROW_WEAK,
-                               MLT_ARGS_WHY));
+    free(programs);
+    return pattern;
 }
 
 static int extrapolate_run(const mlt_arg_texts *files)
@@ -167,17 +213,18 @@ static int extrapolate_run(const mlt_arg_texts *files)
     if (files->count > 1 && extrapolate_asked.scaling >= 0)
         mlt_args_wrong("--scaling is for one recording; %zu tell how sizes and times grow",
                        files->count);
-    mlt_grow **patterns = mlt_xcalloc(files->count, sizeof *patterns);
-    mlt_goal_dialect dialect = MLT_GOAL_PAPER;
-    for (size_t i = 0; i < files->count; i++) {
-        mlt_source source;
-        mlt_source_read(files->items[i], NULL, &source);
-        patterns[i] = extrapolate_find(&source);
-        dialect = mlt_source_is_loggopsim(&source) ? MLT_GOAL_LOGGOPSIM : MLT_GOAL_PAPER;
-        mlt_goal_program_free(source.program);
-    }
-    extrapolate_join(patterns, files->count);
-    extrapolate_write_out(patterns[0], dialect);
+    mlt_source *sources = mlt_xcalloc(files->count, sizeof *sources);
+    for (size_t i = 0; i < files->count; i++)
+        mlt_source_read(files->items[i], NULL, &sources[i]);
+    mlt_grow *pattern =
+        files->count > 1 ? find_joined(sources, files->count) : find_one(&sources[0]);
+    bool loggopsim = mlt_source_is_loggopsim(&sources[files->count - 1]);
+    for (size_t i = 0; i < files->count; i++)
+        mlt_goal_program_free(sources[i].program);
+    mlt_args_must(mlt_grow_aim(pattern, (uint32_t)extrapolate_asked.ranks,
+                               extrapolate_asked.scaling == 1 ? MLT_GROW_STRONG : MLT_GROW_WEAK,
+                               MLT_ARGS_WHY));
+    extrapolate_write_out(pattern, loggopsim ? MLT_GOAL_LOGGOPSIM : MLT_GOAL_PAPER);
     return MLT_EXIT_FINE;
 }
 

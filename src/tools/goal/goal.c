@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/commands.h"
 
-static const mlt_command *const goal_commands[] = {
-    &mlt_goal_check_command, &mlt_goal_fmt_command,         &mlt_goal_asm_command,
-    &mlt_goal_dis_command,   &mlt_goal_opt_command,         &mlt_goal_run_command,
-    &mlt_goal_sim_command,   &mlt_goal_draw_command,        &mlt_goal_measure_command,
-    &mlt_goal_gen_command,   &mlt_goal_extrapolate_command, NULL};
+static const mlt_command *const goal_commands[] = {&mlt_goal_check_command,
+                                                   &mlt_goal_fmt_command,
+                                                   &mlt_goal_asm_command,
+                                                   &mlt_goal_dis_command,
+                                                   &mlt_goal_opt_command,
+                                                   &mlt_goal_run_command,
+                                                   &mlt_goal_sim_command,
+                                                   &mlt_goal_draw_command,
+                                                   &mlt_goal_measure_command,
+                                                   &mlt_goal_gen_command,
+                                                   &mlt_goal_extrapolate_command,
+                                                   &mlt_goal_table_command,
+                                                   NULL};
 
 const mlt_command mlt_goal_commands = {
     .name = "millet goal",

@@ -125,8 +125,14 @@ mlt_sim_result *mlt_machine_simulate(const mlt_source *source, const mlt_loggops
                                .by_arrival = mlt_source_is_loggopsim(source),
                                .progress = mlt_progress_step,
                                .user = &progress};
+    mlt_goal_program shell = *source->program;
+    if (source->regular) {
+        shell.ranks = mlt_goal_regular_ranks(source->regular);
+        options.part = mlt_source_part;
+        options.part_arg = (void *)(uintptr_t)source;
+    }
     mlt_progress_begin(&progress, "simulating");
-    mlt_status status = mlt_sim_simulate(source->program, &options, &result, MLT_ARGS_WHY);
+    mlt_status status = mlt_sim_simulate(&shell, &options, &result, MLT_ARGS_WHY);
     mlt_progress_end(&progress);
     if (status != MLT_OK)
         mlt_args_failed("%s: %s", source->name, mlt_args_why);

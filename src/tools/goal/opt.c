@@ -9,6 +9,7 @@
 #include "judge/check/check.h"
 #include "judge/pass/pass.h"
 #include "tools/commands.h"
+#include "tools/goal/improve.h"
 #include "tools/goal/machine.h"
 #include "tools/goal/result.h"
 #include "tools/goal/source.h"
@@ -113,6 +114,42 @@ static void opt_prepare(void)
     mlt_machine_args[MLT_MACHINE_ARGS - 1].help = NULL; // --exec is above: one option for both
 }
 
+static mlt_arg opt_args[] = {
+    {"list", 0, MLT_ARG_FLAG, &opt_asked.list, NULL, .help = "list the passes and end"},
+    {"pass", 'p', MLT_ARG_TEXTS, &opt_asked.with, "A,B", .help = "add these passes"},
+    {"no-pass", 0, MLT_ARG_TEXTS, &opt_asked.without, "A,B", .help = "leave these passes out"},
+    {"only", 0, MLT_ARG_TEXTS, &opt_asked.only, "A,B",
+     .help = "use these passes alone; or with --machine these searches: order, tree, place"},
+    {"segment", 0, MLT_ARG_SIZE, &opt_asked.segment, "BYTES",
+     .help = "bytes of a piece of the pipeline; turns the pass segment on"},
+    {"window", 0, MLT_ARG_NUMBER, &opt_asked.window, "N", .most = UINT32_MAX,
+     .help = "actions between two no-ops; turns the pass window on"},
+    {"keep", 0, MLT_ARG_TEXT, &opt_asked.keep, "NAMES",
+     .help = "buffers whose contents matter at the end, such as out,buf (all)"},
+    {"verify", 0, MLT_ARG_FLAG, &opt_asked.verify, NULL,
+     .help = "run the checker before and after; write nothing if it finds something"},
+    {"quiet", 'q', MLT_ARG_FLAG, &opt_asked.quiet, NULL, .help = "do not say what the passes did"},
+};
+
+// With a described machine: searches, instead of passes.
+static int opt_for_machine(const mlt_arg_texts *words)
+{
+    const char *lost = mlt_args_given(MLT_ARG_LIST(opt_args), "pass no-pass segment window keep");
+    if (lost)
+        mlt_args_wrong(
+            "--%s is for the passes, which --machine does not run: it searches; run both "
+            "one after the other",
+            lost);
+    mlt_source_asked.files_have_op = true;
+    mlt_source source = *mlt_source_read_one(words);
+    const mlt_goal_spec *spec = mlt_result_read(&source);
+    verify(source.program, spec, "before the searches");
+    mlt_improve(&source, &opt_asked.only, opt_asked.quiet);
+    verify(source.program, spec, "after the searches");
+    mlt_print_program(&source);
+    return MLT_EXIT_FINE;
+}
+
 static int opt_run(const mlt_arg_texts *words)
 {
     mlt_arg *exec = &mlt_machine_args[MLT_MACHINE_ARGS - 1];
@@ -120,6 +157,11 @@ static int opt_run(const mlt_arg_texts *words)
         list_passes();
         return MLT_EXIT_FINE;
     }
+    if (mlt_machine_file)
+        return opt_for_machine(words);
+    if (mlt_improve_given())
+        mlt_args_wrong("--%s is for --machine FILE, which describes hosts and a network",
+                       mlt_improve_given());
     if (opt_asked.only.count && (opt_asked.with.count || opt_asked.without.count))
         mlt_args_wrong(
             "--only names all the passes; --pass and --no-pass change the usual ones: use "
@@ -137,31 +179,18 @@ static int opt_run(const mlt_arg_texts *words)
     return MLT_EXIT_FINE;
 }
 
-static mlt_arg opt_args[] = {
-    {"list", 0, MLT_ARG_FLAG, &opt_asked.list, NULL, .help = "list the passes and end"},
-    {"pass", 'p', MLT_ARG_TEXTS, &opt_asked.with, "A,B", .help = "add these passes"},
-    {"no-pass", 0, MLT_ARG_TEXTS, &opt_asked.without, "A,B", .help = "leave these passes out"},
-    {"only", 0, MLT_ARG_TEXTS, &opt_asked.only, "A,B", .help = "use these passes alone"},
-    {"segment", 0, MLT_ARG_SIZE, &opt_asked.segment, "BYTES",
-     .help = "bytes of a piece of the pipeline; turns the pass segment on"},
-    {"window", 0, MLT_ARG_NUMBER, &opt_asked.window, "N", .most = UINT32_MAX,
-     .help = "actions between two no-ops; turns the pass window on"},
-    {"keep", 0, MLT_ARG_TEXT, &opt_asked.keep, "NAMES",
-     .help = "buffers whose contents matter at the end, such as out,buf (all)"},
-    {"verify", 0, MLT_ARG_FLAG, &opt_asked.verify, NULL,
-     .help = "run the checker before and after; write nothing if it finds something"},
-    {"quiet", 'q', MLT_ARG_FLAG, &opt_asked.quiet, NULL, .help = "do not say what the passes did"},
-};
-
 const mlt_command mlt_goal_opt_command = {
     .name = "millet goal opt",
     .help = "improve a program by passes",
     .words = "FILE",
     .most = 1,
     .purpose = "Improves a program by passes that keep its result, and prints it. Standard error "
-               "gets what each pass did.",
+               "gets what each pass did. With --machine it searches instead for what is faster on "
+               "that network, judged by the simulator, proven by the checker: another order of "
+               "sends, another tree, other places of ranks (--only order,tree,place).",
     .groups = {{NULL, MLT_ARG_LIST(mlt_print_args)},
                {"Passes", MLT_ARG_LIST(opt_args)},
+               {"Searches for a described machine", MLT_ARG_LIST(mlt_improve_args)},
                {"The result for --verify (that of --alg is known)", MLT_ARG_LIST(mlt_result_args)},
                {"The machine, for passes that order by time", MLT_ARG_LIST(mlt_machine_args)},
                {"Programs without a file", MLT_ARG_LIST(mlt_source_args)}},

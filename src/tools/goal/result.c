@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/goal/result.h"
 
-#include <stdio.h>
-
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
 
 // The choices stand in the order of mlt_collective.
 #define CHOICE(UPPER, lower) #lower "|"
@@ -21,8 +24,8 @@ static result_options result_asked = {.is = -1, .commutes = -1};
 mlt_arg mlt_result_args[MLT_RESULT_ARGS] = {
     {"is", 0, MLT_ARG_CHOICE, &result_asked.is, "OPERATION", .choices = collectives,
      .help = "what the program should do: barrier, bcast, reduce, allreduce, gather, "
-             "allgather, scatter, alltoall, reduce_scatter, scan or exscan; --op sumInt32, "
-             "--root, --in-place and --blocks below say more"},
+             "allgather, scatter, alltoall, reduce_scatter, scan, exscan or reduce_to; --op "
+             "sumInt32, --root, --in-place and --blocks below say more"},
     {"in", 0, MLT_ARG_TEXT, &result_asked.in, "BUFFER",
      .help = "the input: 'name', 'name+offset' or 'offset' (in, or buf of a bcast)"},
     {"out", 0, MLT_ARG_TEXT, &result_asked.out, "BUFFER",
@@ -52,11 +55,12 @@ static const char *idle_option(const mlt_source *source)
     blocks = blocks || c == MLT_COLL_ALLTOALL || c == MLT_COLL_REDUCE_SCATTER;
     bool file = source->form != MLT_SOURCE_ALG; // what shapes an algorithm is not idle
     bool both = mlt_source_given("op") && file;
-    char own[40], others[40];
+    char own[80], others[80];
     snprintf(own, sizeof own, "%s%s%s", c == MLT_COLL_BARRIER ? "in out size " : "",
-             reduces && !both ? "" : "user-op ", reduces ? "" : "commutes");
-    snprintf(others, sizeof others, "%s%s%s%s", reduces ? "" : "op ", rooted ? "" : "root ",
-             stays ? "" : "in-place ", blocks ? "" : "blocks");
+             reduces && !both ? "" : "user-op ", reduces ? "" : "commutes ");
+    snprintf(others, sizeof others, "%s%s%s%s%s", reduces ? "" : "op ", rooted ? "" : "root ",
+             stays ? "" : "in-place ", blocks ? "" : "blocks ",
+             c == MLT_COLL_REDUCE_TO ? "" : "contributors receivers");
     const char *idle = result_given(own);
     return idle || !file ? idle : mlt_source_given(others);
 }
@@ -98,7 +102,7 @@ const mlt_goal_spec *mlt_result_read(const mlt_source *source)
     if (result_asked.is < 0 && source->form != MLT_SOURCE_ALG) {
         // What says how the result is, where nothing asks for a result.
         const char *lost = result_given("in out size user-op commutes");
-        lost = lost ? lost : mlt_source_given("op root in-place blocks");
+        lost = lost ? lost : mlt_source_given("op root in-place blocks contributors receivers");
         if (lost)
             mlt_args_wrong("--%s describes the result, so it needs --is", lost);
         return NULL;
@@ -110,6 +114,10 @@ const mlt_goal_spec *mlt_result_read(const mlt_source *source)
         spec.in = result_asked.in;
     if (result_asked.out)
         spec.out = result_asked.out;
+    if (spec.collective == MLT_COLL_REDUCE_TO && result_asked.is >= 0) {
+        spec.contributes = mlt_source_ranks("contributors", mlt_source_asked.contributors, ranks);
+        spec.receives = mlt_source_ranks("receivers", mlt_source_asked.receivers, ranks);
+    }
     if (result_asked.size)
         spec.bytes = result_asked.size;
     if (result_asked.commutes >= 0)

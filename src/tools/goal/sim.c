@@ -118,6 +118,7 @@ static void print_times(const mlt_sim_result *result, bool all)
     memcpy(sorted, result->rank_end_ps, result->ranks * sizeof *sorted);
     qsort(sorted, result->ranks, sizeof *sorted, mlt_compare_ascending);
     uint64_t median = sorted[result->ranks / 2];
+    free(sorted);
     printf("  ranks end  first %s, median %s, mean %s\n", sim_time_text(text[0], least),
            sim_time_text(text[1], median), sim_time_text(text[2], (uint64_t)(sum / result->ranks)));
     if (all) {
@@ -302,6 +303,7 @@ static int sim_run(const mlt_arg_texts *files)
     sim_machine = mlt_machine_read();
     sim_cluster = mlt_machine_read_cluster();
     mlt_source_asked.shared = algs->count > 0 && count > 1;
+    mlt_source_asked.regular = !sim_asked.path && !sim_cluster;
     for (size_t i = 0; i < count; i++) { // files first, then algorithms
         mlt_source source;
         bool file = i < files->count;
@@ -324,6 +326,7 @@ static int sim_run(const mlt_arg_texts *files)
         }
         mlt_sim_result_free(result);
         mlt_goal_program_free(source.program);
+        mlt_goal_regular_free(source.regular);
     }
     return MLT_EXIT_FINE;
 }

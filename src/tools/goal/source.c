@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/goal/source.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,10 @@ mlt_arg mlt_source_args[MLT_SOURCE_ARGS] = {
     {"blocks", 0, MLT_ARG_TEXT, &mlt_source_asked.blocks, "N,N,...",
      .help = "sizes of blocks that differ, one for each rank, in elements (for a file in "
              "bytes; for an alltoall weights)"},
+    {"contributors", 0, MLT_ARG_TEXT, &mlt_source_asked.contributors, "LIST",
+     .help = "of reduce_to: the ranks whose input counts, such as 0-3,7 (all)"},
+    {"receivers", 0, MLT_ARG_TEXT, &mlt_source_asked.receivers, "LIST",
+     .help = "of reduce_to: the ranks that get the result, in the same way (all)"},
     {"set", 0, MLT_ARG_TEXTS, &mlt_source_asked.set, "NAME=VALUE",
      .help = "for a Lua script that returns a function: arg.NAME is \"VALUE\""},
     {"lua-steps", 0, MLT_ARG_NUMBER, &mlt_source_asked.steps, "N", .least = 1, .most = INT64_MAX,
@@ -165,6 +171,29 @@ static uint64_t *read_blocks(uint32_t ranks)
     return starts;
 }
 
+uint8_t *mlt_source_ranks(const char *option, const char *list, uint32_t ranks)
+{
+    if (!list)
+        return NULL;
+    uint8_t *set = mlt_xcalloc(ranks, 1);
+    for (const char *at = list;; at++) {
+        char *end;
+        unsigned long first = isdigit((unsigned char)*at) ? strtoul(at, &end, 10) : ULONG_MAX;
+        unsigned long last = first;
+        if (first != ULONG_MAX && *end == '-' && isdigit((unsigned char)end[1]))
+            last = strtoul(end + 1, &end, 10);
+        if (first == ULONG_MAX || last < first || (*end && *end != ','))
+            mlt_args_wrong("option --%s is '%s', but should be ranks such as 0-3,7", option, list);
+        if (last >= ranks)
+            mlt_args_wrong("option --%s is '%s', but the ranks are 0 to %" PRIu32, option, list,
+                           ranks - 1);
+        memset(set + first, 1, last - first + 1);
+        at = end;
+        if (!*at)
+            return set;
+    }
+}
+
 // The lists of an exchange: from every rank to every one a block.
 static void make_parts(mlt_source *source)
 {
@@ -204,6 +233,8 @@ static mlt_coll_shape read_shape(const char *name)
                        o->op);
     if (o->type)
         shape.type = mlt_source_type("--type", o->type);
+    shape.contributes = mlt_source_ranks("contributors", o->contributors, shape.ranks);
+    shape.receives = mlt_source_ranks("receivers", o->receivers, shape.ranks);
     return shape;
 }
 
@@ -212,8 +243,9 @@ static void not_for_alg(const char *name, const mlt_source *source)
 {
     const mlt_coll_alg *alg = source->alg;
     bool hosts = alg->uses_hosts || source->rulebook; // that of a rule book may look at them
-    char names[80];
-    snprintf(names, sizeof names, "%s%s%s%sset lua-steps", hosts ? "" : "hosts ",
+    char names[120];
+    snprintf(names, sizeof names, "%s%s%s%s%sset lua-steps", hosts ? "" : "hosts ",
+             alg->collective == MLT_COLL_REDUCE_TO ? "" : "contributors receivers ",
              alg->uses_segment ? "" : "segment alg-segment ", alg->uses_radix ? "" : "radix ",
              alg->uses_window ? "" : "throttle ");
     const char *lost = mlt_source_given(names);
@@ -352,6 +384,33 @@ static mlt_status read_image(const char *name, const mlt_source_file *bytes, mlt
     return MLT_OK;
 }
 
+// Keeps the bytes if the command takes the program as it is.
+static mlt_status read_regular(const char *name, mlt_source_file *bytes, mlt_source *out)
+{
+    mlt_goal_regular *regular;
+    mlt_status status =
+        mlt_goal_regular_open(name, bytes->bytes, bytes->size, &regular, MLT_ARGS_WHY);
+    if (status != MLT_OK)
+        return status;
+    mlt_goal_regular_index(regular);
+    if (mlt_source_asked.regular) {
+        *bytes = (mlt_source_file){NULL, 0, false};
+        out->regular = regular;
+        out->program = mlt_goal_program_new(1);
+        return MLT_OK;
+    }
+    status = mlt_goal_regular_program(regular, &out->program, MLT_ARGS_WHY);
+    mlt_goal_regular_free(regular);
+    return status;
+}
+
+const mlt_goal_program *mlt_source_part(void *source, uint32_t rank)
+{
+    mlt_source *from = source;
+    mlt_args_must(mlt_goal_regular_rank(from->regular, rank, from->program, MLT_ARGS_WHY));
+    return from->program;
+}
+
 // Where the name of a script ends, before ":NAME"; NULL: it is none.
 static const char *script_end(const char *file)
 {
@@ -382,7 +441,7 @@ static void not_for_files(const char *name, bool lua)
                        lost, name);
     lost = mlt_source_given("count hosts in-turn type segment alg-segment radix throttle");
     if (!lost && !o->files_have_op)
-        lost = mlt_source_given("in-place alg-in-place blocks root op");
+        lost = mlt_source_given("in-place alg-in-place blocks root op contributors receivers");
     if (lost)
         mlt_args_wrong("--%s is for --alg; it has no meaning for '%s'", lost, name);
 }
@@ -427,6 +486,9 @@ static void read_bytes(const char *file, const char *name, mlt_source *out)
     } else if (mlt_is_image(bytes.bytes, bytes.size)) {
         out->form = MLT_SOURCE_IMAGE;
         status = read_image(name, &bytes, out);
+    } else if (mlt_is_regular(bytes.bytes, bytes.size)) {
+        out->form = MLT_SOURCE_REGULAR;
+        status = read_regular(name, &bytes, out);
     } else if (mlt_goal_is_loggopsim(bytes.bytes, bytes.size)) {
         out->form = MLT_SOURCE_LOGGOPSIM;
         status =

@@ -84,8 +84,8 @@ static const mlt_command show_command = {
     .words = "[JOB]",
     .most = 1,
     .purpose =
-        "Prints the map of a running job's paths: what collective calls, messages, windows and "
-        "channels have gone along the wrappers of its rule book so far, and how long that "
+        "Prints the map of a running job's paths: what collective calls, messages, windows, files "
+        "and channels have gone along the wrappers of its rule book so far, and how long that "
         "took, on "
         "all hosts; then the rule books that it was given by `millet paths set`, and which "
         "communicators have taken them. JOB is the process number of its mpirun; without it, "
@@ -112,15 +112,16 @@ static const mlt_command set_command = {
     .groups = {{NULL, MLT_ARG_LIST(set_args)}},
     .run = paths_set};
 
-static const mlt_command *const paths_commands[] = {&show_command, &set_command, NULL};
+static const mlt_command *const paths_commands[] = {&show_command, &set_command,
+                                                    &mlt_paths_draw_command, NULL};
 
 const mlt_command mlt_paths_commands = {
     .name = "millet paths",
-    .help = "change the rules and paths of a running job's collectives",
+    .help = "change the rules and paths of a running job; draw paths",
     .words = "[options] [JOB] ...",
     .purpose =
         "Shows the map of a job's paths while it runs, and changes the rules and paths of its "
-        "collective operations.",
+        "collective operations; draws the paths of a rule book before anything runs.",
     .codes = "0: all is well; 1: the job is gone, or the rule book is refused; 2: wrong usage; "
              "70: memory is exhausted",
     .more = "Time all collective calls of a running job from now on:\n\n"

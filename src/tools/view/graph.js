@@ -32,7 +32,7 @@ function drawGraph(nodes, edges, wide = NODE_WIDE) {
   for (const e of edges) made.append(drawEdge(nodes[e.from], nodes[e.to], e, wide));
   for (const n of nodes) {
     const group = svg("g", n.act ? { class: "link" } : {}, svg("title", {}, n.title || n.label),
-      svg("rect", { x: n.x - wide / 2, y: n.y - NODE_HIGH / 2, width: wide, height: NODE_HIGH, rx: 4, fill: n.colour, class: n.mark ? "marked" : "node" }),
+      svg("rect", { x: n.x - wide / 2, y: n.y - NODE_HIGH / 2, width: wide, height: NODE_HIGH, rx: 4, fill: n.colour, class: n.mark ? "marked" : "node", "data-stage": n.stage }),
       svg("text", { x: n.x, y: n.y + 4, "text-anchor": "middle", fill: inkOn(n.colour) }, n.label));
     if (n.act) group.onclick = n.act;
     made.append(group);
@@ -181,9 +181,43 @@ function showDepth(held) {
 // The stages of a path, one after the other, dark where the time goes.
 function pathGraph(stages) {
   const most = Math.max(...stages.map(s => s[4]), 1), wide = 104;
-  const nodes = stages.map((s, i) => ({ x: i % 3 * (wide + 20), y: Math.floor(i / 3) * (NODE_HIGH + GAP_Y), label: s[0], colour: heat(s[4] / most),
+  const nodes = stages.map((s, i) => ({ x: i % 3 * (wide + 20), y: Math.floor(i / 3) * (NODE_HIGH + GAP_Y), label: s[0], colour: heat(s[4] / most), stage: s[0],
                                         title: `${s[0]}: ${showCount(s[2])} times, ${showTime(s[3])} to ${showTime(s[5])}, ${showTime(s[4])} in the mean` }));
   return drawGraph(nodes, stages.slice(1).map((s, i) => ({ from: i, to: i + 1 })), wide);
+}
+
+// ---- the last calls of a path
+
+// A worker's moments: its first rank comes, all are there, they have combined, the schedule is over, all have the result.
+const MOMENTS = 5, STEPS = 120, LANE_LEFT = 110, LANE_WIDE = 250, LANE_HIGH = 16;
+const STAGE_COLOURS = [["gather", "#8b93e8"], ["combine", "#3f9a63"], ["exchange", "#2f78c4"], ["spread", "#e08a3c"]];
+
+// Which stage it is in: 0 gathers, 1 combines, 2 exchanges, 3 spreads; -1 before, 4 after.
+function stageAt(times, moment) {
+  return times.findIndex(t => moment < t) < 0 ? MOMENTS - 1 : times.findIndex(t => moment < t) - 1;
+}
+
+// How pathGraph calls it.
+function stageNames(stage) {
+  return [["combine: gather", "gather"], ["combine: reduce"], ["exchange"], ["spread"]][stage] || [];
+}
+
+function drawLanes(lanes, call) {
+  const high = (lanes.length + 1) * LANE_HIGH + 6, scale = LANE_WIDE / call.ends;
+  const made = svg("svg", { class: "graph lanes", viewBox: `0 0 ${LANE_LEFT + LANE_WIDE + 8} ${high}`, width: LANE_LEFT + LANE_WIDE + 8, height: high });
+  STAGE_COLOURS.forEach(([name, colour], i) => made.append(
+    svg("rect", { x: LANE_LEFT - 40 + i * 74, y: 2, width: 9, height: 9, fill: colour }), svg("text", { x: LANE_LEFT - 28 + i * 74, y: 11, fill: "currentColor" }, name)));
+  lanes.forEach((name, w) => {
+    const y = (w + 1) * LANE_HIGH + 4, short = name.length > 17 ? name.slice(0, 16) + "\u2026" : name;
+    made.append(svg("text", { x: 0, y: y + 9, fill: "currentColor" }, svg("title", {}, name), short));
+    STAGE_COLOURS.forEach(([stage, fill], i) => {
+      const from = call.times[w][i], to = call.times[w][i + 1];
+      if (to > from) made.append(svg("rect", { x: LANE_LEFT + from * scale, y, width: Math.max(1.5, (to - from) * scale), height: LANE_HIGH - 5, fill },
+                                     svg("title", {}, `${name}: ${stage} from ${showTime(from)} to ${showTime(to)}`)));
+    });
+  });
+  made.append(svg("line", { class: "cursor", y1: LANE_HIGH, y2: high, stroke: "currentColor" }));
+  return element("div", { className: "graphbox" }, made);
 }
 
 const WAIT_NODES = 120;

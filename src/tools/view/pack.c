@@ -263,6 +263,21 @@ static void pack_paths(const mlt_trace_facts_table *facts, mlt_text *json)
     mlt_text_add(json, "]");
 }
 
+// Their last calls: index of the path, "" and a lane, or a call's number and times.
+static void pack_plays(const mlt_trace_facts_table *facts, mlt_text *json)
+{
+    mlt_text_add(json, ",\n\"plays\":[");
+    for (uint32_t i = 0; i < facts->play_count; i++) {
+        const mlt_trace_play *p = &facts->plays[i];
+        put_item(json, "[%u,", p->path);
+        mlt_text_json(json, p->call ? p->call : "");
+        mlt_text_add(json, ",");
+        mlt_text_json(json, p->words);
+        mlt_text_add(json, "]");
+    }
+    mlt_text_add(json, "]");
+}
+
 static void pack_findings(const mlt_causes *c, mlt_text *json)
 {
     mlt_finding found[MLT_FINDINGS_MOST];
@@ -528,6 +543,7 @@ void mlt_pack_run(const mlt_causes *c, const mlt_moves *moves, const char *name,
     mlt_moves_write(moves, json);
     mlt_moves_write_depths(&c->story->depths, json);
     pack_paths(facts, json);
+    pack_plays(facts, json);
     pack_findings(c, json);
     pack_causes(c, json);
     pack_culprits(c, json);

@@ -240,14 +240,65 @@ function panelFlow(app) {
   ];
 }
 
+// A path's last calls: { number, times: of each lane, ends }. What does not fit is left out.
+function lastCalls(plays) {
+  const lanes = plays.filter(p => !p[1]).map(p => p[2]), calls = [];
+  for (const [, number, words] of plays) {
+    const all = number ? words.split(" ").map(Number) : [];
+    if (all.length === lanes.length * MOMENTS && all.length && all.every(n => n >= 0))
+      calls.push({ number, times: lanes.map((_, i) => all.slice(i * MOMENTS, (i + 1) * MOMENTS)), ends: Math.max(1, ...all) });
+  }
+  return { lanes, calls };
+}
+
+// When the stages of each worker were, of one call after the other; a slider and a button that plays them.
+function playedCalls(plays, graph) {
+  const { lanes, calls } = lastCalls(plays);
+  if (!calls.length) return null;
+  const slider = element("input", { type: "range", className: "plays", min: 0, max: calls.length * STEPS, step: 1, value: calls.length * STEPS });
+  const word = element("p"), button = element("button", { className: "play" }, "\u25b6 play"), drawn = element("div");
+  let shown = null, timer = 0;
+  slider.setAttribute("aria-label", "the moment of the last calls that is shown");
+  const draw = () => {
+    const at = Number(slider.value) / STEPS, i = Math.min(calls.length - 1, Math.floor(at)), call = calls[i], moment = (at - i) * call.ends;
+    if (shown !== i) drawn.replaceChildren(drawLanes(lanes, call));
+    shown = i;
+    const x = LANE_LEFT + moment / call.ends * LANE_WIDE, cursor = drawn.querySelector(".cursor"), does = call.times.map(t => stageAt(t, moment));
+    cursor.setAttribute("x1", x);
+    cursor.setAttribute("x2", x);
+    for (const node of graph ? graph.querySelectorAll("[data-stage]") : []) node.classList.toggle("lit", does.some(d => stageNames(d).includes(node.dataset.stage)));
+    word.textContent = `call ${call.number} of ${calls.length === 1 ? "one" : "the last " + calls.length}: ${showTime(moment)} of ${showTime(call.ends)}`;
+  };
+  const stop = () => { clearInterval(timer); timer = 0; button.textContent = "\u25b6 play"; };
+  const play = () => {
+    if (timer) return stop();
+    if (Number(slider.value) >= Number(slider.max)) slider.value = 0;
+    button.textContent = "\u25a0 stop";
+    timer = setInterval(() => {
+      if (!slider.isConnected) return stop(); // another panel
+      slider.value = Number(slider.value) + 1;
+      draw();
+      if (Number(slider.value) >= Number(slider.max)) stop();
+    }, 30);
+  };
+  button.onclick = play;
+  slider.oninput = () => { stop(); draw(); };
+  draw();
+  return element("div", { className: "played" }, element("p", {}, button, " ", slider), word, drawn);
+}
+
 function panelStages(app) {
   const paths = [];
-  for (const p of app.run.paths) if (p[6]) paths[paths.length - 1].stages.push(p); else paths.push({ name: p[0], words: p[1], stages: [] });
+  app.run.paths.forEach((p, i) => {
+    if (p[6]) paths[paths.length - 1].stages.push(p);
+    else paths.push({ name: p[0], words: p[1], stages: [], plays: app.run.plays.filter(play => play[0] === i) });
+  });
   if (!paths.length) return [element("p", { className: "soft" }, "mpirun --paths measures the stages of collectives.")];
-  return [element("h2", {}, "Paths of collectives, and where their time goes"), ...paths.flatMap(({ name, words, stages }) => [
-    element("h2", {}, name), element("p", { className: "soft" }, words), stages.length ? pathGraph(stages) : null,
-    table(["stage", "times", "least", "mean", "most"], stages.map(s => ({ cells: [s[0], s[2] ? showCount(s[2]) : "-", ...[3, 4, 5].map(i => s[2] ? showTime(s[i]) : "-")] }))),
-  ])];
+  return [element("h2", {}, "Paths of collectives, and where their time goes"), ...paths.flatMap(({ name, words, stages, plays }) => {
+    const graph = stages.length ? pathGraph(stages) : null;
+    return [element("h2", {}, name), element("p", { className: "soft" }, words), graph, playedCalls(plays, graph),
+      table(["stage", "times", "least", "mean", "most"], stages.map(s => ({ cells: [s[0], s[2] ? showCount(s[2]) : "-", ...[3, 4, 5].map(i => s[2] ? showTime(s[i]) : "-")] })))];
+  })];
 }
 
 function panelCalls(app) {

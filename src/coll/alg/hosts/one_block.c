@@ -106,6 +106,21 @@ void mlt_alg_reduce_hosts(const mlt_emit *e)
 
 // ---- allreduce
 
+// Between the leaders by way of one of them: it combines, and sends the result to the others.
+static uint32_t allreduce_at(const mlt_hierarchy *l, mlt_hierarchy_stage stage, uint32_t center)
+{
+    bool combines = l->host == center;
+    stage.root = center;
+    stage.collective = MLT_COLL_REDUCE;
+    if (stage.in_place && !combines)
+        stage.in = stage.out;
+    stage.in_place = stage.in_place && combines;
+    stage.after = mlt_hierarchy_between(l, &stage);
+    stage.collective = MLT_COLL_BCAST;
+    stage.in_place = false;
+    return mlt_hierarchy_between(l, &stage);
+}
+
 static void allreduce_segment(const mlt_hierarchy *l, const mlt_operands *o, mlt_goal_span in,
                               mlt_goal_span out)
 {
@@ -122,7 +137,10 @@ static void allreduce_segment(const mlt_hierarchy *l, const mlt_operands *o, mlt
         stage.in_place = true;
     }
     stage.collective = MLT_COLL_ALLREDUCE;
-    if (leads)
+    uint32_t center = l->e->shape->center;
+    if (leads && center && center <= l->map->hosts)
+        stage.after = allreduce_at(l, stage, center - 1);
+    else if (leads)
         stage.after = mlt_hierarchy_between(l, &stage);
     stage.collective = MLT_COLL_BCAST;
     stage.in_place = false;

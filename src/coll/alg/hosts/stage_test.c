@@ -79,6 +79,7 @@ static void prove_some(const mlt_coll_alg *alg, uint32_t ranks)
                             .segment = arrays_draw(&state, 9),
                             .radix = alg->uses_radix ? 2 + (uint32_t)arrays_draw(&state, 4) : 0,
                             .in_place = alg->in_place && arrays_draw(&state, 2),
+                            .center = (uint32_t)arrays_draw(&state, 3),
                             .keep = reduces ? (uint8_t)arrays_draw(&state, 3) : 0};
     if (reduces && arrays_draw(&state, 4) == 0) {
         shape.op = MLT_OPS;
