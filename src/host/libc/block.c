@@ -151,6 +151,7 @@ typedef struct block_look {
     const char *call;
     mlt_await *fds; // `few`, or from the heap
     uint32_t count, room;
+    bool first; // it is the one that the program knows of
     bool blind; // something else is to be looked at, which tells nobody
     mlt_await few[FEW];
 } block_look;
@@ -162,7 +163,7 @@ static void look_begin(block_look *l, mlt_sched *sched, const char *call)
     l->fds = l->few;
     l->count = 0;
     l->room = FEW;
-    l->blind = false;
+    l->first = l->blind = false;
 }
 
 static void look_end(block_look *l)
@@ -203,7 +204,7 @@ static bool look_later(block_look *l, int64_t deadline, bool restartable)
     bool stop = false, restarts;
     const mlt_wait wait = {.call = l->call,
                            .kind = MLT_WAIT_FD,
-                           .fd = l->count == 1 ? l->fds[0].fd : -1,
+                           .fd = l->count == 1 || l->first ? l->fds[0].fd : -1,
                            .stop = &stop};
     mlt_rank *me = mlt_rank_self();
     int saved = errno;
@@ -243,8 +244,9 @@ static int64_t patience(int fd, bool writes)
     return ns > 0 ? after(ns) : MLT_NEVER;
 }
 
-// Waits until a call on the descriptor does not block. False, and errno, if it is too late for it.
-static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
+// Waits until a call on the descriptor does not block, or an eventfd of ours (-1: none) has been rung.
+// False, and errno, if it is too late for it.
+static bool until_ready_or(mlt_sched *sched, const char *call, int fd, bool writes, int bell)
 {
     short events = writes ? POLLOUT : POLLIN;
     if (MLT_LIKELY(is_ready(fd, events)))
@@ -258,6 +260,9 @@ static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
     block_look l;
     look_begin(&l, sched, call);
     look_add(&l, fd, writes);
+    if (bell >= 0)
+        look_add(&l, bell, false);
+    l.first = true;
     do {
         if (mlt_deadline_passed(deadline)) {
             errno = EAGAIN;
@@ -265,17 +270,22 @@ static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
         }
         if (!look_later(&l, deadline, true))
             return false;
-    } while (!is_ready(fd, events));
+    } while (!is_ready(fd, events) && !(bell >= 0 && is_ready(bell, POLLIN)));
     return true;
 }
 
-bool mlt_block_until_readable(int fd)
+static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
+{
+    return until_ready_or(sched, call, fd, writes, -1);
+}
+
+bool mlt_block_until_readable(int fd, int bell)
 {
     mlt_sched *sched = worker_of(NULL);
     if (sched)
-        return until_ready(sched, "read", fd, false);
-    struct pollfd one = {.fd = fd, .events = POLLIN};
-    while (MLT_LIBC(poll)(&one, 1, -1) < 0)
+        return until_ready_or(sched, "read", fd, false, bell);
+    struct pollfd both[] = {{.fd = fd, .events = POLLIN}, {.fd = bell, .events = POLLIN}};
+    while (MLT_LIBC(poll)(both, 2, -1) < 0)
         if (errno != EINTR)
             return false;
     return true;

@@ -5,6 +5,6 @@
 
 #include <stdbool.h>
 
-// Waits until the descriptor can be read: parks the calling rank, if that is possible, whoever
-// calls it. False, and errno: it is too late, or a signal has ended the wait.
-bool mlt_block_until_readable(int fd);
+// Waits until the descriptor can be read, or an eventfd of ours has been rung: parks the calling rank,
+// if that is possible, whoever calls it. False, and errno: it is too late, or a signal has ended the wait.
+bool mlt_block_until_readable(int fd, int bell);

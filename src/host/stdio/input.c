@@ -22,6 +22,8 @@
 #include "host/settings.h"
 #include "host/start.h"
 #include "host/stdio/cxx.h"
+#include "os/fd.h"
+#include "os/file.h"
 
 enum { READ_BYTES = 64 * 1024, INPUT_NOBODY = -1, EVERYBODY = -2 };
 
@@ -33,6 +35,13 @@ typedef struct mlt_input {
     size_t at;  // in what was read
 } mlt_input;
 
+// Ranks that wait for the same bytes. The first one that sees them takes them out of the descriptor, so
+// the others would not be woken: it rings for them, and who waits next does so elsewhere.
+typedef struct input_waiters {
+    int bell;
+    uint32_t count;
+} input_waiters;
+
 static struct {
     int32_t reader; // a rank, NOBODY, EVERYBODY
     FILE *process, *nothing;
@@ -41,6 +50,7 @@ static struct {
     char *text;
     size_t length, room;
     bool ended;
+    input_waiters *waiters; // NULL: nobody has waited since it was rung
 } input_all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 // No lock of libc's is held while the stream waits for input: an fflush(NULL) of any rank would wait
@@ -71,7 +81,38 @@ bool mlt_input_init(char *why, size_t why_size)
 
 // ---- input that all have
 
-// Reads once more from the process's descriptor, if something is there. With the lock.
+// The following have the lock.
+
+static input_waiters *join_waiters(void)
+{
+    input_waiters *waiters = input_all.waiters;
+    if (!waiters) {
+        waiters = input_all.waiters = mlt_xcalloc(1, sizeof *waiters);
+        waiters->bell = mlt_os_eventfd_new();
+        if (waiters->bell < 0)
+            mlt_fatal("ranks cannot wait for input: %s", mlt_os_no_descriptor(errno));
+    }
+    waiters->count++;
+    return waiters;
+}
+
+static void leave_waiters(input_waiters *waiters)
+{
+    if (--waiters->count > 0 || waiters == input_all.waiters)
+        return;
+    mlt_os_close(waiters->bell);
+    free(waiters);
+}
+
+static void ring_waiters(void)
+{
+    if (!input_all.waiters || input_all.waiters->count == 0)
+        return;
+    mlt_os_eventfd_ring(input_all.waiters->bell);
+    input_all.waiters = NULL;
+}
+
+// Reads once more from the process's descriptor, if something is there.
 static void read_more(void)
 {
     struct pollfd now = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -84,19 +125,22 @@ static void read_more(void)
     while (n < 0 && errno == EINTR);
     input_all.length += n > 0 ? (size_t)n : 0;
     input_all.ended = n <= 0;
+    ring_waiters();
 }
 
 // Waits without the lock: others may not have read as much.
 static ssize_t read_common(void *cookie, char *to, size_t size)
 {
     mlt_input *own = cookie;
+    bool comes = true;
     pthread_mutex_lock(&input_all.lock);
-    while (own->at == input_all.length && !input_all.ended) {
+    while (own->at == input_all.length && !input_all.ended && comes) {
+        input_waiters *waiters = join_waiters();
         pthread_mutex_unlock(&input_all.lock);
-        if (!mlt_block_until_readable(STDIN_FILENO))
-            return -1;
+        comes = mlt_block_until_readable(STDIN_FILENO, waiters->bell);
         pthread_mutex_lock(&input_all.lock);
-        if (own->at == input_all.length && !input_all.ended)
+        leave_waiters(waiters);
+        if (comes && own->at == input_all.length && !input_all.ended)
             read_more();
     }
     size_t n = input_all.length - own->at < size ? input_all.length - own->at : size;
@@ -104,7 +148,7 @@ static ssize_t read_common(void *cookie, char *to, size_t size)
         memcpy(to, input_all.text + own->at, n);
     own->at += n;
     pthread_mutex_unlock(&input_all.lock);
-    return (ssize_t)n;
+    return n || comes ? (ssize_t)n : -1;
 }
 
 static mlt_input *input_of(mlt_rank *me)
@@ -216,6 +260,7 @@ int mlt_input_of_child(const mlt_rank *me)
 void mlt_input_forked(mlt_rank *me)
 {
     pthread_mutex_init(&input_all.lock, NULL); // another rank may have had it
+    input_all.waiters = NULL;                  // the parent's ranks are not here
     if (mlt_input_of_child(me) != STDIN_FILENO)
         (void)dup2(mlt_input_of_child(me), STDIN_FILENO);
 }
