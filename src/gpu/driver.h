@@ -27,12 +27,14 @@ enum {
     MLT_CU_DEINITIALIZED = 4,
     MLT_CU_INVALID_CONTEXT = 201,
     MLT_CU_NOT_READY = 600,
+    MLT_CU_STREAM_CAPTURE_IMPLICIT = 906,
 };
 
 enum { MLT_CU_STREAM_NON_BLOCKING = 1, MLT_CU_EVENT_DISABLE_TIMING = 2 };
 enum { MLT_CU_HOST_PORTABLE = 1, MLT_CU_HOST_DEVICEMAP = 2 };
 enum { MLT_CU_MEMORY_HOST = 1, MLT_CU_MEMORY_DEVICE = 2 };
 enum { MLT_CU_WAIT_GEQ = 0, MLT_CU_IPC_LAZY_PEER_ACCESS = 1 };
+enum { MLT_CU_CAPTURE_NONE = 0, MLT_CU_CAPTURE_ACTIVE = 1 };
 enum { MLT_CU_JIT_ERROR_LOG = 5, MLT_CU_JIT_ERROR_LOG_BYTES = 6 }; // a text, and its room
 
 enum { // of a pointer
@@ -123,6 +125,7 @@ enum { MLT_CU_MEMORY_UNIFIED = 4 };
     X(StreamQuery, cuStreamQuery, (mlt_cu_stream stream))                                          \
     X(StreamSynchronize, cuStreamSynchronize, (mlt_cu_stream stream))                              \
     X(StreamGetCtx, cuStreamGetCtx, (mlt_cu_stream stream, mlt_cu_context * context))              \
+    X(StreamIsCapturing, cuStreamIsCapturing, (mlt_cu_stream stream, int *state))                  \
     X(EventCreate, cuEventCreate, (mlt_cu_event * out, unsigned flags))                            \
     X(EventDestroy, cuEventDestroy_v2, (mlt_cu_event event))                                       \
     X(EventRecord, cuEventRecord, (mlt_cu_event event, mlt_cu_stream stream))                      \

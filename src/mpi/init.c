@@ -13,6 +13,7 @@
 #include "mpi/p2p/buffer.h"
 #include "mpi/profile.h"
 #include "mpi/self.h"
+#include "mpi/stream/stream.h"
 #include "mpi/strict.h"
 #include "mpi/thread.h"
 #include "mpi_bodies.h"
@@ -152,8 +153,10 @@ int mlt_mpi_Finalize(mlt_rank *me)
     int other = delete_attributes(me, &mpi->world);
     code = code == MPI_SUCCESS ? other : code;
     MPI_Errhandler handler = mpi->world.errhandler; // it goes with the communicator
-    if (mpi->sessions == 0)                         // else the last one's end
+    if (mpi->sessions == 0) {                       // else the last one's end
+        mlt_stream_end(me);
         mlt_goal_offload_end(me);
+    }
     if (mlt_strict_on)
         mlt_strict_look(me);
     // What was sent to other jobs needs its connection before the communicators go, and their bonds.

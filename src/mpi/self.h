@@ -31,12 +31,13 @@ typedef struct mlt_mpi {
     _Atomic(mlt_comm *) self;
     mlt_list_node comms;              // the other communicators, by mlt_comm.link
     void *buffer;                     // MPI_Buffer_attach's (buffer.c); NULL: none
+    struct mlt_stream_user *streams;  // NULL: it has none
     struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
     uint16_t provided;                // thread level
     uint16_t sessions;                // open ones
     int last_used_code;               // MPI_LASTUSEDCODE as this rank knows it
     _Atomic bool inited, finalized;   // a thread that finds them true sees what was before
-    bool offloads;                    // the worker's goal helper counts this rank
+    bool offloads;                    // the worker's `offload` counts this rank
     bool self_handled;                // the program has set MPI_COMM_SELF's error handler
     _Atomic bool fortran;             // a call of Fortran with arrays is under way, see fortran.h
 } mlt_mpi;
@@ -48,7 +49,10 @@ struct mlt_mpi_profile;     // profile.c
 struct mlt_coll_rooms;      // coll.c
 struct mlt_topo_cart_plans; // reorder.c
 struct mlt_dist_edges;      // dist_graph.c
-struct mlt_goal_helper;     // goal/offload.c
+struct mlt_driver;          // helper.c
+struct mlt_goal_offload;    // goal/offload.c
+struct mlt_stream_user;     // stream/enqueue.c
+struct mlt_starter;         // stream/enqueue.c
 struct mlt_tool;            // tool/tool.h
 struct mlt_parts;           // p2p/partition_int.h
 struct mlt_strict;          // strict.c
@@ -100,7 +104,9 @@ typedef struct mlt_mpi_worker {
     struct mlt_ledger *ledger;          // coll/ledger.h: what was chosen and measured; never NULL
     struct mlt_topo_cart_plans *plans;  // reorder.c: those of the last grids; NULL until the first
     struct mlt_dist_edges *dist_edges;  // dist_graph.c: while ranks make distributed graphs
-    struct mlt_goal_helper *helper;     // goal/offload.c: the thread that drives; NULL: none
+    struct mlt_driver *driver;          // helper.c: makes progress for others; NULL: none
+    struct mlt_goal_offload *offload;   // goal/offload.c; NULL: no schedule is offloaded
+    struct mlt_starter *starter;        // stream/enqueue.c; NULL: no rank has a stream
     struct mlt_tool **tools; // tool/tool.h: [count], of ranks that share the process; NULL: none
     uint32_t watchers, met_told;    // tool/tool.c: how many want it watched; watch.c
     struct mlt_parts *parts;        // partitioned requests; NULL until the first

@@ -136,6 +136,8 @@ cu_result cuStreamQuery(cu_stream stream);
 cu_result cuStreamSynchronize(cu_stream stream);
 cu_result cuStreamGetCtx(cu_stream stream, cu_context *context);
 cu_result cuStreamIsCapturing(cu_stream stream, int *is);
+cu_result cuStreamBeginCapture_v2(cu_stream stream, int mode);
+cu_result cuStreamEndCapture(cu_stream stream, void **graph);
 cu_result cuEventCreate(cu_event *out, unsigned flags);
 cu_result cuEventDestroy_v2(cu_event event);
 cu_result cuEventRecord(cu_event event, cu_stream stream);

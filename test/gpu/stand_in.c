@@ -86,6 +86,7 @@ struct cu_stream {
     operation *first, *last;
     cu_context context;
     bool is_blocking, is_busy; // busy: its first operation runs
+    bool records;
 };
 
 struct cu_event {
@@ -368,6 +369,9 @@ static cu_stream choose(void)
 
 static bool has_awaits(void)
 {
+    for (int d = 0; d < gpu.devices; d++)
+        if (gpu.legacy[d].first && gpu.legacy[d].first->what == AWAIT)
+            return true;
     for (const struct cu_stream *s = gpu.streams; s; s = s->next)
         if (s->first && s->first->what == AWAIT)
             return true;
@@ -1014,9 +1018,26 @@ API cu_result cuStreamGetCtx(cu_stream stream, cu_context *context)
 
 API cu_result cuStreamIsCapturing(cu_stream stream, int *is)
 {
-    (void)stream;
-    *is = 0;
-    return CU_OK;
+    ENTER(true);
+    *is = stream_of(stream)->records;
+    return leave(CU_OK);
+}
+
+API cu_result cuStreamBeginCapture_v2(cu_stream stream, int mode)
+{
+    ENTER(true);
+    (void)mode;
+    stream_of(stream)->records = true;
+    return leave(CU_OK);
+}
+
+// No graph comes of it.
+API cu_result cuStreamEndCapture(cu_stream stream, void **graph)
+{
+    ENTER(true);
+    *graph = NULL;
+    stream_of(stream)->records = false;
+    return leave(CU_OK);
 }
 
 API cu_result cuEventCreate(cu_event *out, unsigned flags)

@@ -274,11 +274,6 @@ static bool until_ready_or(mlt_sched *sched, const char *call, int fd, bool writ
     return true;
 }
 
-static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
-{
-    return until_ready_or(sched, call, fd, writes, -1);
-}
-
 bool mlt_block_until_readable(int fd, int bell)
 {
     mlt_sched *sched = worker_of(NULL);
@@ -293,6 +288,11 @@ bool mlt_block_until_readable(int fd, int bell)
 
 // With a sanitizer, its own come first, and this library's calls look like the program's.
 #if MLT_TAKES_OVER
+
+static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
+{
+    return until_ready_or(sched, call, fd, writes, -1);
+}
 
 // A call that parks: `own` is what the rank gets. `is_libcs`: it is libc's all the same.
 #define PARKS(type, name, parameters, arguments, is_libcs, own)                                    \

@@ -67,6 +67,11 @@ void mlt_op_drop(mlt_user_op *op)
         mlt_registry_give(&user_ops, op);
 }
 
+bool mlt_op_revive(mlt_user_op *op, bool valid)
+{
+    return op && atomic_exchange_explicit(&op->has_handle, valid, memory_order_relaxed);
+}
+
 bool mlt_op_predefined(MPI_Op handle, mlt_reduce_op *out)
 {
     enum { FIRST = 0x20, ALL = 0x20 };

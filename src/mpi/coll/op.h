@@ -33,6 +33,10 @@ mlt_user_op *mlt_op_object(MPI_Op handle);
 void mlt_op_hold(mlt_user_op *op);
 void mlt_op_drop(mlt_user_op *op);
 
+// For a call that was given the handle earlier, and holds the object: whether the handle is valid; what it was
+// before. NULL is fine.
+bool mlt_op_revive(mlt_user_op *op, bool valid);
+
 // True if it is predefined, and which one.
 bool mlt_op_predefined(MPI_Op handle, mlt_reduce_op *out);
 

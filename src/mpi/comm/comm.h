@@ -48,6 +48,7 @@ struct mlt_topo;       // topo.h
 struct mlt_goal_runs;  // goal.h
 struct mlt_team;       // coll/team.h
 struct mlt_reduce_tos; // reduce_to.h
+struct mlt_stream;     // stream/stream.h
 
 // What the ranks of a worker share of a communicator; counted by its mlt_comms. Of an
 // intercommunicator it serves both groups.
@@ -84,7 +85,8 @@ typedef struct mlt_comm_extra {
     mlt_fiber *waits;                 // until there are none; NULL: nobody
     struct mlt_goal_runs *goal;       // runs of schedules (goal.h); NULL: none so far
     struct mlt_reduce_tos *reduce_to; // reduce_to.h; NULL: none so far
-    struct mlt_team *flat; // the rank's own view of the team (coll/team.h); NULL: none so far
+    struct mlt_team *flat;     // the rank's own view of the team (coll/team.h); NULL: none so far
+    struct mlt_stream *stream; // MPIX_Stream_comm_create's; a counted reference
 } mlt_comm_extra;
 
 typedef struct mlt_comm {

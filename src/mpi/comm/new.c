@@ -23,6 +23,7 @@
 #include "mpi/info/info.h"
 #include "mpi/p2p/buffer.h"
 #include "mpi/self.h"
+#include "mpi/stream/stream.h"
 #include "mpi/strict.h"
 #include "mpi/topo/topo.h"
 #include "wire/wire.h"
@@ -162,6 +163,7 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
     mlt_goal_runs_drop(extra->goal);
     mlt_team_free(extra->flat);
     mlt_reduce_tos_free(extra->reduce_to);
+    mlt_stream_drop(extra->stream);
     free(extra->name);
     free(extra);
 }

@@ -23,6 +23,7 @@
 #include "mpi/info/info.h"
 #include "mpi/info/memkind.h"
 #include "mpi/p2p/buffer.h"
+#include "mpi/stream/stream.h"
 #include "mpi/thread.h"
 #include "mpi_bodies.h"
 
@@ -223,6 +224,7 @@ int mlt_mpi_Session_finalize(mlt_rank *me, MPI_Session *session)
     *session = MPI_SESSION_NULL;
     mlt_mpi *mpi = mlt_mpi_of(me);
     if (--mpi->sessions == 0 && (!mpi->inited || mpi->finalized)) {
+        mlt_stream_end(me);
         mlt_goal_offload_end(me);
         mlt_mpi_drain_sends(me);
         mlt_life_set(me, mpi->inited ? MLT_LIFE_DONE : MLT_LIFE_NEW);

@@ -374,7 +374,7 @@ int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
         return MPI_SUCCESS;
     if (req->flags & MLT_REQF_GENERALIZED)
         return free_generalized(me, req);
-    if ((req->flags & MLT_REQF_COLL) && !req->done) {
+    if ((req->flags & (MLT_REQF_COLL | MLT_REQF_STREAM)) && !req->done) {
         *request = mlt_req_handle(req);
         return mlt_mpi_raise(
             me, req->owner, me->fn, MPI_ERR_REQUEST,

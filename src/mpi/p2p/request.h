@@ -38,6 +38,7 @@ enum {
     MLT_REQF_PART = 4096,       // partitioned, see partition.h
     MLT_REQF_FILE = 8192,       // of an access to a file, see file/file.h
     MLT_REQF_COPIES = 16384,    // works on copies of Fortran's sections, see copies.h
+    MLT_REQF_STREAM = 32768,    // enqueued in a stream, see stream/stream.h
 };
 
 extern const mlt_req mlt_req_sent;      // a send, or anything without a result, that is done
