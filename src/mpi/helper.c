@@ -107,7 +107,7 @@ int mlt_helper_thread(pthread_t *thread, void *(*run)(void *), void *arg)
     return error;
 }
 
-static void *serve(void *arg)
+static void *helper_serve(void *arg)
 {
     mlt_helper *h = arg;
     mlt_gate *gate = h->rank->worker->sched->gate;
@@ -134,7 +134,7 @@ bool mlt_helper_start(mlt_helper *helper, mlt_rank *me, void (*work)(mlt_helper 
     helper->rests = false;
     atomic_store_explicit(&helper->word, HELPER_WORKS,
                           memory_order_relaxed); // before its thread is
-    return mlt_helper_thread(&helper->thread, serve, helper) == 0;
+    return mlt_helper_thread(&helper->thread, helper_serve, helper) == 0;
 }
 
 void mlt_helper_join(mlt_helper *helper, mlt_rank *me)

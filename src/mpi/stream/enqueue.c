@@ -92,7 +92,7 @@ static void end_operation(enqueued *e)
         mlt_req_complete(user->waits);
 }
 
-static void give(enqueued *e)
+static void hand_over(enqueued *e)
 {
     mlt_starter *s = e->starter;
     enqueued *first = atomic_load_explicit(&s->arrived, memory_order_relaxed);
@@ -123,7 +123,7 @@ static void message_done(mlt_req *req)
     }
     if (req->status != MLT_OK && (!handle || e->waited)) {
         e->fails = true; // the handle tells of the others
-        give(e);
+        hand_over(e);
         return;
     }
     if (e->waited)
@@ -137,7 +137,7 @@ static void collective_over(mlt_work *work)
     enqueued *e = mlt_container_of(work, enqueued, work);
     if (e->under_way->status != MLT_OK) {
         e->fails = true;
-        give(e);
+        hand_over(e);
         return;
     }
     mlt_req_close(e->under_way);
@@ -248,7 +248,7 @@ static void tell_error(enqueued *e)
 // The first that came is the first of the list.
 static enqueued *take_arrived(mlt_starter *s)
 {
-    // acquire: pairs with give
+    // acquire: pairs with hand_over
     enqueued *e = atomic_exchange_explicit(&s->arrived, NULL, memory_order_acquire), *first = NULL;
     while (e) {
         enqueued *next = e->next;
@@ -297,7 +297,7 @@ static void *start_all(void *arg)
     mlt_entry_unpin(s->rank);
     (void)!mlt_fault_thread_init(); // without it an overflow of this stack is not described
     for (;;) {
-        // acquire: pairs with give; what arrives after this look changes it
+        // acquire: pairs with hand_over; what arrives after this look changes it
         uint32_t knocks = atomic_load_explicit(&s->knocks, memory_order_acquire);
         enqueued *e = take_arrived(s);
         if (e)
@@ -377,7 +377,7 @@ void mlt_stream_end(mlt_rank *me)
 // In a thread of the GPU's driver.
 static void arrive(void *arg)
 {
-    give(arg);
+    hand_over(arg);
 }
 
 // The communicator's stream; NULL, and *code: the error, raised.

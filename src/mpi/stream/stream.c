@@ -43,7 +43,7 @@ void mlt_stream_drop(mlt_stream *stream)
 }
 
 // Two ranks have the same stream: while it waits for one, what the other one has enqueued cannot begin.
-static bool is_same(const mlt_stream *a, const mlt_stream *b)
+static bool is_same_stream(const mlt_stream *a, const mlt_stream *b)
 {
     return a->rank != b->rank && a->on.handle == b->on.handle && a->on.context == b->on.context &&
            (a->on.handle != MLT_GPU_STREAM_PER_THREAD || a->rank->worker == b->rank->worker);
@@ -54,7 +54,7 @@ static int32_t register_stream(mlt_stream *stream)
 {
     pthread_mutex_lock(&all.lock);
     const mlt_stream *other = all.first;
-    while (other && !is_same(other, stream))
+    while (other && !is_same_stream(other, stream))
         other = other->next;
     int32_t whose = other ? other->rank->world : -1;
     if (!other) {

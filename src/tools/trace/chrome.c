@@ -3,13 +3,13 @@
 #include <inttypes.h>
 
 #include "base/text.h"
-#include "tools/trace/streams.h"
+#include "tools/trace/sequences.h"
 #include "tools/trace/trace.h"
 
 typedef struct chrome {
     const mlt_trace *trace;
     FILE *out;
-    mlt_streams streams;
+    mlt_sequences sequences;
     bool more;
 } chrome;
 
@@ -36,7 +36,7 @@ static void put_span(chrome *c, const char *name, const char *category, uint32_t
 static void put_arrow(chrome *c, bool leaves, uint32_t worker, const mlt_trace_event *e)
 {
     uint32_t peer = (uint32_t)e->peer, from = leaves ? e->rank : peer, to = leaves ? peer : e->rank;
-    mlt_stream *s = mlt_stream_of(&c->streams, from, to, e->context, e->tag);
+    mlt_sequence *s = mlt_sequence_of(&c->sequences, from, to, e->context, e->tag);
     uint64_t n = leaves ? s->sent++ : s->matched++;
     chrome_begin(c, "message", leaves ? "s" : "f", worker, e);
     fprintf(c->out, ",\"cat\":\"message\",\"id\":\"%u-%u-%u-%" PRId32 "-%" PRIu64 "\"%s}", from, to,

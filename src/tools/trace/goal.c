@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "goal/exec.h"
 #include "p2p/context.h"
-#include "tools/trace/streams.h"
+#include "tools/trace/sequences.h"
 #include "tools/trace/trace.h"
 #include "trace/schedule.h"
 
@@ -27,7 +27,7 @@ typedef struct trace_goal_step {
     int32_t peer; // POSTED: -1: anybody
     int32_t key;  // the tag of the run; POSTED: negative: any
     uint32_t context;
-    uint32_t number; // of its stream
+    uint32_t number; // of its sequence
     uint32_t run;    // STARTED, OVER: which of the rank's
     uint64_t other;  // place of a POSTED's match, of a MATCHED's posting; NOBODY: none
     uint64_t action; // POSTED: of its receive; 0: none
@@ -68,9 +68,9 @@ typedef struct goal_schedule {
 typedef struct recorder {
     rank_steps *ranks;
     uint32_t rank_count, rank_room;
-    mlt_streams streams;
-    mlt_streams put;  // messages of runs, as they are written
-    mlt_streams tags; // GOAL's, and 1, by context and tag of the run
+    mlt_sequences sequences;
+    mlt_sequences put;  // messages of runs, as they are written
+    mlt_sequences tags; // GOAL's, and 1, by context and tag of the run
     uint32_t tag_count;
     goal_schedule *schedules; // by their places among the facts
     const mlt_trace_facts_table *facts;
@@ -86,7 +86,7 @@ static rank_steps *steps_of(recorder *r, uint32_t rank)
 
 static uint32_t goal_tag(recorder *r, uint32_t context, int32_t tag)
 {
-    mlt_stream *s = mlt_stream_at(&r->tags, (uint64_t)context + 1, (uint32_t)tag);
+    mlt_sequence *s = mlt_sequence_at(&r->tags, (uint64_t)context + 1, (uint32_t)tag);
     if (!s->sent)
         s->sent = ++r->tag_count;
     return (uint32_t)s->sent - 1;
@@ -153,7 +153,7 @@ static const mlt_trace_schedule *schedule_of(recorder *r, uint32_t worker, uint6
     return s->wrong ? NULL : &s->schedule;
 }
 
-// All messages of one slot are one stream: a communicator's calls follow each other on all ranks
+// All messages of one slot are one sequence: a communicator's calls follow each other on all ranks
 // alike. Persistent operations start in any order, so there the tag has the number.
 static int32_t tag_of_slot(const goal_run *run, uint32_t slot)
 {
@@ -161,12 +161,12 @@ static int32_t tag_of_slot(const goal_run *run, uint32_t slot)
     return (int32_t)((slot < MLT_RUN_WIDE_SLOTS ? low : tag) | slot);
 }
 
-static mlt_stream *stream_of_run(mlt_streams *streams, const goal_run *run, uint32_t rank,
-                                 const mlt_trace_action *a)
+static mlt_sequence *sequence_of_run(mlt_sequences *sequences, const goal_run *run, uint32_t rank,
+                                     const mlt_trace_action *a)
 {
     bool leaves = a->kind == 's';
-    return mlt_stream_of(streams, leaves ? rank : a->peer, leaves ? a->peer : rank, run->context,
-                         tag_of_slot(run, a->slot));
+    return mlt_sequence_of(sequences, leaves ? rank : a->peer, leaves ? a->peer : rank,
+                           run->context, tag_of_slot(run, a->slot));
 }
 
 static bool is_of_run(const goal_run *run, const mlt_trace_event *e)
@@ -203,11 +203,11 @@ static void see_started(recorder *r, uint32_t worker, const mlt_trace_event *e)
         const mlt_trace_action *a = &schedule->action[i];
         if (a->kind == 'c')
             continue;
-        mlt_stream *stream = stream_of_run(&r->streams, run, e->rank, a);
+        mlt_sequence *sequence = sequence_of_run(&r->sequences, run, e->rank, a);
         if (a->kind == 's')
-            stream->sent++;
+            sequence->sent++;
         else
-            stream->matched++;
+            sequence->matched++;
     }
     add_step(steps, e)->run = index;
     if (run->left)
@@ -258,9 +258,9 @@ static void trace_goal_see(void *user, uint32_t worker, const mlt_trace_event *e
     if (message) {
         bool leaves = e->kind == MLT_TRACE_SENT;
         uint32_t peer = (uint32_t)e->peer;
-        mlt_stream *stream = mlt_stream_of(&r->streams, leaves ? e->rank : peer,
-                                           leaves ? peer : e->rank, e->context, e->tag);
-        s->number = (uint32_t)(leaves ? stream->sent++ : stream->matched++);
+        mlt_sequence *sequence = mlt_sequence_of(&r->sequences, leaves ? e->rank : peer,
+                                                 leaves ? peer : e->rank, e->context, e->tag);
+        s->number = (uint32_t)(leaves ? sequence->sent++ : sequence->matched++);
     }
 }
 
@@ -286,9 +286,10 @@ static int trace_goal_order(const void *a, const void *b)
 static bool is_whole(recorder *r, uint32_t rank, const trace_goal_step *s)
 {
     bool leaves = s->kind == MLT_TRACE_SENT;
-    const mlt_stream *stream = mlt_stream_of(&r->streams, leaves ? rank : (uint32_t)s->peer,
-                                             leaves ? (uint32_t)s->peer : rank, s->context, s->key);
-    return s->number < (leaves ? stream->matched : stream->sent);
+    const mlt_sequence *sequence =
+        mlt_sequence_of(&r->sequences, leaves ? rank : (uint32_t)s->peer,
+                        leaves ? (uint32_t)s->peer : rank, s->context, s->key);
+    return s->number < (leaves ? sequence->matched : sequence->sent);
 }
 
 // ---- postings and their matches
@@ -463,9 +464,9 @@ static uint64_t put_run_message(recorder *r, const chain *c, uint32_t rank, cons
                                 const mlt_trace_action *a)
 {
     bool leaves = a->kind == 's';
-    const mlt_stream *all = stream_of_run(&r->streams, run, rank, a);
+    const mlt_sequence *all = sequence_of_run(&r->sequences, run, rank, a);
     uint64_t whole = all->sent < all->matched ? all->sent : all->matched;
-    mlt_stream *put = stream_of_run(&r->put, run, rank, a);
+    mlt_sequence *put = sequence_of_run(&r->put, run, rank, a);
     if ((leaves ? put->sent++ : put->matched++) >= whole) {
         fprintf(c->out, "calc 0\n");
         return 1;
@@ -638,7 +639,7 @@ static void recorder_free(recorder *r)
     for (uint32_t i = 0; r->schedules && i < r->facts->schedule_count; i++)
         mlt_trace_schedule_free(&r->schedules[i].schedule);
     free(r->schedules);
-    free(r->streams.all);
+    free(r->sequences.all);
     free(r->put.all);
     free(r->tags.all);
     free(r->ranks);

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "tools/trace/causes.h"
-#include "tools/trace/streams.h"
+#include "tools/trace/sequences.h"
 #include "tools/trace/trace.h"
 #include "tools/view/pack.h"
 
@@ -36,7 +36,7 @@ enum { NUMBER = 0, FIXED = 1, BYTES = 2 }; // how a field is coded
 typedef struct proto {
     FILE *out;
     const mlt_trace_facts_table *facts;
-    mlt_streams processes; // whose tracks are there
+    mlt_sequences processes; // whose tracks are there
     mlt_text inner, packet, whole;
 } proto;
 
@@ -141,7 +141,7 @@ static void put_other(void *user, uint32_t worker, const mlt_trace_event *e)
                  channel ? ": " : "", channel ? channel->name : "");
     if (inner && e->peer > 0) {
         track = INNER_TRACK + ((uint64_t)e->rank << 32) + (uint32_t)e->peer;
-        if (mlt_stream_of(&p->processes, e->rank, (uint32_t)e->peer, 0, 0)->sent++ == 0) {
+        if (mlt_sequence_of(&p->processes, e->rank, (uint32_t)e->peer, 0, 0)->sent++ == 0) {
             char name[128];
             const mlt_trace_process *own = mlt_facts_process(p->facts, worker, (uint32_t)e->peer);
             snprintf(name, sizeof name, "rank %u, %s%s%u", e->rank, own ? own->name : "process",

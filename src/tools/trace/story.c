@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/compare.h"
 #include "base/memory.h"
-#include "tools/trace/streams.h"
+#include "tools/trace/sequences.h"
 #include "tools/trace/trace.h"
 
 // ---- functions
@@ -137,7 +137,7 @@ typedef struct story_reader {
     mlt_story *story;
     mlt_trace_see *also;
     void *user;
-    mlt_streams streams;
+    mlt_sequences sequences;
     departure *left;
     story_start *starts; // by worker and time when all are there
     uint64_t left_count, left_room, start_count, start_room;
@@ -340,7 +340,8 @@ static void add_inner(mlt_story *story, mlt_story_rank *r, const mlt_trace_event
 static void add_match(story_reader *in, mlt_story_rank *r, const mlt_trace_event *e)
 {
     mlt_story *story = in->story;
-    mlt_stream *s = mlt_stream_of(&in->streams, (uint32_t)e->peer, e->rank, e->context, e->tag);
+    mlt_sequence *s =
+        mlt_sequence_of(&in->sequences, (uint32_t)e->peer, e->rank, e->context, e->tag);
     r->matched = (uint32_t)story->message_count;
     *MLT_ARRAY_ADD(story->messages, story->message_count, story->message_room) =
         (mlt_story_message){.sent = MLT_STORY_UNKNOWN,
@@ -355,7 +356,8 @@ static void add_match(story_reader *in, mlt_story_rank *r, const mlt_trace_event
 
 static void add_departure(story_reader *in, mlt_story_rank *r, const mlt_trace_event *e)
 {
-    mlt_stream *s = mlt_stream_of(&in->streams, e->rank, (uint32_t)e->peer, e->context, e->tag);
+    mlt_sequence *s =
+        mlt_sequence_of(&in->sequences, e->rank, (uint32_t)e->peer, e->context, e->tag);
     r->left = (uint32_t)in->left_count;
     *MLT_ARRAY_ADD(in->left, in->left_count, in->left_room) = (departure){.time = e->time,
                                                                           .bytes = e->bytes,
@@ -405,13 +407,13 @@ static void story_see(void *user, uint32_t worker, const mlt_trace_event *e)
 // receiver's trace went on may have been matched in the pause, so it has no match; and one that was
 // matched before the next one left has left in the sender's pause.
 
-// Where the sends of a stream begin in an array of all sends, stream after stream.
-static uint64_t *place_sends(mlt_streams *streams)
+// Where the sends of a sequence begin in an array of all sends, sequence after sequence.
+static uint64_t *place_sends(mlt_sequences *sequences)
 {
-    uint64_t *base = mlt_xcalloc(streams->size + 1, sizeof *base), sum = 0;
-    for (uint64_t i = 0; i < streams->size; i++) {
+    uint64_t *base = mlt_xcalloc(sequences->size + 1, sizeof *base), sum = 0;
+    for (uint64_t i = 0; i < sequences->size; i++) {
         base[i] = sum;
-        sum += streams->all[i].sent;
+        sum += sequences->all[i].sent;
     }
     return base;
 }
@@ -454,7 +456,7 @@ static uint64_t last_start(const story_reader *in, uint32_t worker, uint64_t tim
     return at && in->starts[at - 1].worker == worker ? in->starts[at - 1].time : 0;
 }
 
-// Which of its stream's sends is that of a message: after those of the messages before it, *next is the
+// Which of its sequence's sends is that of a message: after those of the messages before it, *next is the
 // first that may be. False: none.
 static bool find_send(const story_reader *in, const mlt_story_message *m, const uint32_t *sends,
                       uint64_t count, uint64_t *next)
@@ -472,25 +474,25 @@ static bool find_send(const story_reader *in, const mlt_story_message *m, const 
 static void pair_messages(story_reader *in)
 {
     mlt_story *story = in->story;
-    mlt_streams *streams = &in->streams;
-    uint64_t *base = place_sends(streams);
+    mlt_sequences *sequences = &in->sequences;
+    uint64_t *base = place_sends(sequences);
     uint32_t *placed = mlt_xcalloc(in->left_count + 1, sizeof *placed);
     uint32_t *message_of = mlt_xcalloc(in->left_count + 1, sizeof *message_of);
     uint64_t *next =
-        mlt_xcalloc(streams->size + 1, sizeof *next); // [streams]: sends that are not paired
+        mlt_xcalloc(sequences->size + 1, sizeof *next); // [sequences]: sends that are not paired
     if (in->start_count)
         qsort(in->starts, in->start_count, sizeof *in->starts, start_order);
     for (uint64_t i = 0; i < in->left_count; i++) {
         const departure *d = &in->left[i];
-        mlt_stream *s = mlt_stream_of(streams, d->from, d->to, d->context, d->tag);
-        placed[base[s - streams->all] + d->number] = (uint32_t)i;
+        mlt_sequence *s = mlt_sequence_of(sequences, d->from, d->to, d->context, d->tag);
+        placed[base[s - sequences->all] + d->number] = (uint32_t)i;
         message_of[i] = MLT_STORY_NONE;
     }
     for (uint64_t i = 0; i < story->message_count; i++) {
         mlt_story_message *m = &story->messages[i];
-        mlt_stream *s = mlt_stream_of(streams, m->from, m->to, m->context, m->tag);
-        const uint32_t *sends = placed + base[s - streams->all];
-        uint64_t *at = &next[s - streams->all];
+        mlt_sequence *s = mlt_sequence_of(sequences, m->from, m->to, m->context, m->tag);
+        const uint32_t *sends = placed + base[s - sequences->all];
+        uint64_t *at = &next[s - sequences->all];
         if (find_send(in, m, sends, s->sent, at)) {
             uint32_t left = sends[(*at)++];
             m->sent = in->left[left].time;
@@ -527,17 +529,17 @@ static void sort_calls(mlt_story_rank *r)
 // ---- meetings
 
 // Communicators that one call has split off have the same number. Messages tell which ranks are in one.
-// They are kept in tables of streams.h: `sent` of an entry is 1 + a rank or a number, 0: none yet.
+// They are kept in tables of sequences.h: `sent` of an entry is 1 + a rank or a number, 0: none yet.
 
 enum { BLOCK = 8 }; // numbers of contexts that a communicator has
 
-static uint64_t *circle_of(mlt_streams *c, uint32_t block, uint32_t rank)
+static uint64_t *circle_of(mlt_sequences *c, uint32_t block, uint32_t rank)
 {
-    return &mlt_stream_at(c, (uint64_t)block + 1, rank)->sent;
+    return &mlt_sequence_at(c, (uint64_t)block + 1, rank)->sent;
 }
 
 // Ranks that exchanged messages in a block of contexts are in one communicator: the least of them is its name.
-static uint32_t root_of(mlt_streams *c, uint32_t block, uint32_t rank)
+static uint32_t root_of(mlt_sequences *c, uint32_t block, uint32_t rank)
 {
     for (;;) {
         uint64_t up = *circle_of(c, block, rank);
@@ -550,7 +552,7 @@ static uint32_t root_of(mlt_streams *c, uint32_t block, uint32_t rank)
     }
 }
 
-static void story_join(mlt_streams *c, uint32_t block, uint32_t a, uint32_t b)
+static void story_join(mlt_sequences *c, uint32_t block, uint32_t a, uint32_t b)
 {
     a = root_of(c, block, a);
     b = root_of(c, block, b);
@@ -559,9 +561,9 @@ static void story_join(mlt_streams *c, uint32_t block, uint32_t a, uint32_t b)
 }
 
 // Ranks of a worker combine without messages: one that sent none is with those of its worker that did.
-static void join_workers(mlt_story *story, mlt_streams *c)
+static void join_workers(mlt_story *story, mlt_sequences *c)
 {
-    mlt_streams first = {0};
+    mlt_sequences first = {0};
     for (uint32_t rank = 0; rank < story->rank_count; rank++) {
         const mlt_story_rank *r = &story->ranks[rank];
         uint32_t last = 0;
@@ -579,14 +581,14 @@ static void join_workers(mlt_story *story, mlt_streams *c)
     }
 }
 
-static void attend(mlt_story *story, mlt_streams *numbers, mlt_streams *meetings,
-                   mlt_streams *comms, uint32_t rank, mlt_story_call *call)
+static void attend(mlt_story *story, mlt_sequences *numbers, mlt_sequences *meetings,
+                   mlt_sequences *comms, uint32_t rank, mlt_story_call *call)
 {
     uint32_t block = call->context / BLOCK;
     uint64_t what = ((uint64_t)call->context + 1) << 16 | call->fn;
-    uint32_t number = (uint32_t)mlt_stream_at(numbers, what, rank)->sent++;
+    uint32_t number = (uint32_t)mlt_sequence_at(numbers, what, rank)->sent++;
     uint64_t group = block ? root_of(comms, block, rank) : 0;
-    uint64_t *found = &mlt_stream_at(meetings, what, group << 32 | number)->sent;
+    uint64_t *found = &mlt_sequence_at(meetings, what, group << 32 | number)->sent;
     if (!*found) {
         *MLT_ARRAY_ADD(story->meetings, story->meeting_count, story->meeting_room) =
             (mlt_story_meeting){.first = MLT_STORY_UNKNOWN,
@@ -633,7 +635,7 @@ static void check_meetings(mlt_story *story)
 
 static void find_meetings(mlt_story *story)
 {
-    mlt_streams comms = {0}, numbers = {0}, meetings = {0};
+    mlt_sequences comms = {0}, numbers = {0}, meetings = {0};
     for (uint64_t i = 0; i < story->message_count; i++)
         if (story->messages[i].context >= BLOCK && story->messages[i].to < story->rank_count)
             story_join(&comms, story->messages[i].context / BLOCK, story->messages[i].from,
@@ -668,7 +670,7 @@ void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *als
             story->length_ns = story->ranks[rank].end;
     }
     find_meetings(story);
-    free(in.streams.all);
+    free(in.sequences.all);
     free(in.left);
     free(in.starts);
 }
