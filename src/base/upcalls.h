@@ -162,6 +162,9 @@ typedef struct mlt_upcall_table {
     void (*worker_ends)(struct mlt_worker *worker);
     // Instead of that: the program ends on a stack of the worker's, so nothing may be given back.
     void (*worker_leaves)(struct mlt_worker *worker);
+    // Or: its ranks have ended, but threads that they (or a driver) have started live and may look at them, so
+    // nothing is given back. What it has to tell, it tells now. On its thread.
+    void (*worker_stays)(struct mlt_worker *worker);
     // A rank ends that has something of its own (host/own.h).
     void (*rank_ends)(struct mlt_rank *rank);
     // In a child that has just been forked.

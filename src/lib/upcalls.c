@@ -163,6 +163,7 @@ const mlt_upcall_table mlt_upcalls = {
     .joined = joined,
     .worker_begins = mlt_mpi_worker_init,
     .worker_ends = worker_ends,
+    .worker_stays = mlt_mpi_trace_worker_stays,
     .rank_ends = mlt_file_rank_ends,
     .forked = forked,
 #if MLT_WITH_CSP

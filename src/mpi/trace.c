@@ -155,6 +155,16 @@ void mlt_mpi_trace_worker_ends(mlt_worker *worker)
         mlt_trace_end();
 }
 
+void mlt_mpi_trace_worker_stays(mlt_worker *worker)
+{
+    const mlt_mpi_worker *w = worker->mpi;
+    if (!w || !w->tracer)
+        return;
+    mlt_tracer_write(w->tracer);
+    if (atomic_fetch_sub(&tracing, 1) == 1)
+        mlt_trace_end();
+}
+
 // ---- events
 
 // --trace-only. rank: NULL: the worker.
