@@ -59,6 +59,9 @@ typedef struct mlt_upcall_table {
 
     // ---- gpu: buffers may be memory of a device from now on.
     void (*gpu_begins)(void);
+    // ---- gpu: the calling thread has had a device copy so many bytes, and waited for the end. since:
+    // mlt_arch_cycles() when it began.
+    void (*device_copied)(bool to_device, bool from_device, uint64_t bytes, uint64_t since);
 
     // ---- fiber: a function of the user's that must not suspend did. `call`: what it called, NULL
     // if unknown; `what`: the function. Says so and ends the job. NULL: the caller does.
