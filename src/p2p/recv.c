@@ -234,7 +234,7 @@ static void ask_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sende
     bool lands = recv->type->contiguous;
     recv->stage = STAGE_MOVING;
     recv->moved = 0;
-    if (MLT_UNLIKELY(recv->type->device))
+    if (!lands && MLT_UNLIKELY(recv->type->device))
         mlt_p2p_copied_chunks(w, peer, recv, recv->got);
     uint64_t name =
         mlt_token_give(&w->wire->names, recv, peer->worker, lands ? recv->buf : NULL, recv->got);
@@ -495,7 +495,7 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
 
 static inline void unpack_next(mlt_req *recv, const void *data, uint64_t bytes)
 {
-    if (MLT_UNLIKELY(recv->type->device))
+    if (!recv->type->contiguous && MLT_UNLIKELY(recv->type->device))
         mlt_p2p_unpack_piece(recv, recv->moved, data, bytes);
     else
         unpack(recv, recv->moved, data, bytes);

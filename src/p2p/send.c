@@ -237,7 +237,7 @@ static void pack(const mlt_req *req, uint64_t from, void *to, uint64_t bytes)
 
 static void pack_next(const mlt_req *req, void *to, uint64_t bytes)
 {
-    if (MLT_UNLIKELY(req->type->device))
+    if (!req->type->contiguous && MLT_UNLIKELY(req->type->device))
         mlt_p2p_pack_piece(req, req->moved, to, bytes);
     else
         pack(req, req->moved, to, bytes);
