@@ -317,7 +317,7 @@ function panelCopies(app) {
     element("h2", {}, "Copies by GPUs"),
     table(["way", "times", "bytes", "time"], ways.map(([, name, times, bytes, ns]) => ({
       cells: [name, showCount(times), showBytes(bytes), showTime(ns)] }))),
-    element("p", { className: "soft" }, "The black lines below the ranks in the timeline are these copies, from the begin to the end that MPI saw." +
+    element("p", { className: "soft" }, "The thin lines below the ranks in the timeline are these copies, from the begin to the end that MPI saw." +
             (drawn < count ? ` Of ${showCount(count)}, ${showCount(drawn)} are drawn.` : "") +
             " “Through the host”: a message in chunks. “Between processes”: one process copies for both."),
   ];

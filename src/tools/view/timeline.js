@@ -325,7 +325,7 @@ class Timeline {
     if (!all.length || this.rankPixels() < 6 * this.scale) return;
     context.fillStyle = colour("--fore");
     for (let i = 0; i < all.length; i += 5) {
-      const [rank, , begin, end] = all.slice(i, i + 4);
+      const rank = all[i], begin = all[i + 2], end = all[i + 3];
       if (rank < r0 - 1 || rank > r1 || end < t0 || begin > t1) continue;
       context.fillRect(this.x(begin), this.y(rank + 1) - high - 1, Math.max(this.scale, this.x(end) - this.x(begin)), high);
     }
