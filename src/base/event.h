@@ -36,6 +36,8 @@ typedef enum mlt_event_kind {
     MLT_EVENT_LIVED,     // a module of a flow program ends: csp_process, since it began
     MLT_EVENT_STARTED,   // a schedule starts, before its first message: run, and the run's number;
                          // how: 1 if numbers come in any order. Only a trace hears of it
+    MLT_EVENT_COPIED, // a device has copied bytes: how is MLT_COPY_INSIDE and the like (boot/ctl.h),
+                      // since when it was asked to
     MLT_EVENTS,
 } mlt_event_kind;
 

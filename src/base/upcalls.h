@@ -59,6 +59,9 @@ typedef struct mlt_upcall_table {
 
     // ---- gpu: buffers may be memory of a device from now on.
     void (*gpu_begins)(void);
+    // ---- gpu: the calling thread has had a device copy so many bytes, and waited for the end. since:
+    // mlt_arch_cycles() when it began.
+    void (*device_copied)(bool to_device, bool from_device, uint64_t bytes, uint64_t since);
 
     // ---- fiber: a function of the user's that must not suspend did. `call`: what it called, NULL
     // if unknown; `what`: the function. Says so and ends the job. NULL: the caller does.
@@ -162,6 +165,9 @@ typedef struct mlt_upcall_table {
     void (*worker_ends)(struct mlt_worker *worker);
     // Instead of that: the program ends on a stack of the worker's, so nothing may be given back.
     void (*worker_leaves)(struct mlt_worker *worker);
+    // Or: its ranks have ended, but threads that they (or a driver) have started live and may look at them, so
+    // nothing is given back. What it has to tell, it tells now. On its thread.
+    void (*worker_stays)(struct mlt_worker *worker);
     // A rank ends that has something of its own (host/own.h).
     void (*rank_ends)(struct mlt_rank *rank);
     // In a child that has just been forked.

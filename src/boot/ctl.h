@@ -170,6 +170,24 @@ typedef struct mlt_ctl_moves {
     uint64_t partitions;                                                           // of them
 } mlt_ctl_moves;
 
+// Ways of what a device copies, each told of once.
+enum {
+    MLT_COPY_INSIDE,  // on the device, of one process
+    MLT_COPY_OUT,     // out of the device into memory of the host
+    MLT_COPY_IN,      // the other way
+    MLT_COPY_BETWEEN, // between processes of the host: one copies for both
+    MLT_COPY_CHUNKS,  // a side of a message whose data cross the host in chunks
+    MLT_COPY_CALL,    // all of a collective call
+    MLT_CTL_COPIES,
+};
+
+typedef struct mlt_ctl_copies {
+    uint64_t count[MLT_CTL_COPIES], bytes[MLT_CTL_COPIES];
+    // Of the bytes in chunks: between processes of a host, and of these such that no other process can
+    // open: memory of that kind (pools), and what the driver refuses to share.
+    uint64_t near, pooled, refused;
+} mlt_ctl_copies;
+
 typedef struct mlt_ctl_stats {
     // Sent: same worker, same process, same host, other host.
     uint64_t messages[MLT_CTL_DISTANCES], bytes[MLT_CTL_DISTANCES];
@@ -183,6 +201,7 @@ typedef struct mlt_ctl_stats {
     uint32_t ranks;
     uint32_t inner; // mlt_ctl_inner: what else the ranks are made of
     mlt_ctl_moves moves;
+    mlt_ctl_copies copies;
     char guard[16], policy[24], large_thread[16], large_process[16]; // what was chosen
 } mlt_ctl_stats;
 

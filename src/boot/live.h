@@ -30,8 +30,8 @@ typedef struct mlt_live_layout {
     uint16_t wait;
     // Of that: the address of the call's name; mlt_wait_kind; uint32_t; int32_t.
     uint16_t call, kind, context, peer;
-    uint16_t unused;
-    uint64_t shown; // the address of the worker's mlt_live_shown
+    uint16_t copies; // of a worker: mlt_ctl_copies
+    uint64_t shown;  // the address of the worker's mlt_live_shown
 } mlt_live_layout;
 
 // ---- what layers above show

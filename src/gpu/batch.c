@@ -77,7 +77,8 @@ bool mlt_gpu_transfer_look(mlt_gpu_transfer *t)
     else if (t->from_device)
         t->context = from_context ? from_context : mlt_gpu_primary_of(cuda, from);
     // Kernels of one device do not reach the other's memory without more ado: the driver copies.
-    if (t->to_device && t->from_device && to != from)
+    t->from_other = t->to_device && t->from_device && to != from;
+    if (t->from_other)
         t->from_device = false;
     return t->to_device || t->from_device;
 }
@@ -141,6 +142,8 @@ mlt_gpu_batch *mlt_gpu_batch_open(const mlt_gpu_transfer *transfer)
         mlt_gpu_check(b, error, "give a stream for copies");
     }
     b->joined = b->pendings = b->pieces = b->used = 0;
+    b->since = mlt_arch_cycles();
+    b->bytes = 0;
     b->queued = b->told = false;
     return b;
 }
@@ -164,6 +167,7 @@ void mlt_gpu_batch_add(mlt_gpu_batch *batch, const mlt_gpu_transfer *transfer)
     mlt_gpu_enqueue(batch, transfer);
     mlt_gpu_leave(batch->cuda, current);
     batch->joined++;
+    batch->bytes += transfer->bytes;
 }
 
 bool mlt_gpu_batch_reduces(mlt_op_kernel *kernel, uint32_t element)
@@ -180,6 +184,7 @@ void mlt_gpu_batch_reduce(mlt_gpu_batch *batch, mlt_op_kernel *kernel, uint32_t 
         return;
     bool can = mlt_gpu_reduction_find(kernel, element, &reduction);
     mlt_assert(can);
+    batch->bytes += number * count * element;
     mlt_gpu_current current = mlt_gpu_enter(batch->cuda, batch->context);
     mlt_gpu_kernels *kernels = mlt_gpu_batch_kernels(batch);
     mlt_gpu_batch_flush(batch);
@@ -359,6 +364,16 @@ void mlt_gpu_batch_wait(mlt_gpu_batch *batch)
             (void)sched_yield();
         else
             mlt_arch_pause();
+}
+
+uint64_t mlt_gpu_batch_bytes(const mlt_gpu_batch *batch)
+{
+    return batch->bytes;
+}
+
+uint64_t mlt_gpu_batch_since(const mlt_gpu_batch *batch)
+{
+    return batch->since;
 }
 
 void mlt_gpu_batch_close(mlt_gpu_batch *batch)

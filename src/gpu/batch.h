@@ -24,6 +24,7 @@ typedef struct mlt_gpu_transfer {
     // Private: mlt_gpu_transfer_look.
     struct mlt_cu_context *context;
     bool to_device, from_device;
+    bool from_other; // of another device's memory into that of one, which the driver copies
 } mlt_gpu_transfer;
 
 // Finds out whose memory it is. False: no device's; it cannot join a batch.
@@ -58,7 +59,8 @@ bool mlt_gpu_batch_reduces(mlt_op_kernel *kernel, uint32_t element);
 void mlt_gpu_batch_reduce(mlt_gpu_batch *batch, mlt_op_kernel *kernel, uint32_t element, void *out,
                           const void *const *operands, uint32_t number, uint64_t count);
 
-// A transfer by itself, also of host memory to host memory. Returns when the data are there.
+// A transfer by itself, also of host memory to host memory. Returns when the data are there. Nobody is
+// told of it, unlike of the copies of gpu.h (mlt_upcalls.device_copied).
 void mlt_gpu_transfer_now(mlt_gpu_transfer *transfer);
 
 void mlt_gpu_batch_start(mlt_gpu_batch *batch);
@@ -66,6 +68,11 @@ void mlt_gpu_batch_start(mlt_gpu_batch *batch);
 // Whether all that was started is done.
 bool mlt_gpu_batch_is_done(mlt_gpu_batch *batch);
 void mlt_gpu_batch_wait(mlt_gpu_batch *batch);
+
+// What was given to it: bytes that it copied, and those of operands that it combined; and
+// mlt_arch_cycles() when it was opened.
+uint64_t mlt_gpu_batch_bytes(const mlt_gpu_batch *batch);
+uint64_t mlt_gpu_batch_since(const mlt_gpu_batch *batch);
 
 // Gives it back: it is done, or nothing was started.
 void mlt_gpu_batch_close(mlt_gpu_batch *batch);

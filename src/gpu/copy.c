@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/memory.h"
+#include "base/upcalls.h"
 #include "gpu/gpu_int.h"
 
 enum { RUNS = 64, PITCH_MOST = INT32_MAX };
@@ -363,8 +365,13 @@ static void transfer_by_row(const mlt_gpu_transfer *t)
     char *row = mlt_xrealloc(NULL, 1, t->bytes < ROW ? t->bytes : ROW);
     for (uint64_t done = 0, n; done < t->bytes; done += n) {
         n = t->bytes - done < ROW ? t->bytes - done : ROW;
-        mlt_gpu_pack(t->from_type, t->from, t->from_at + done, row, n);
-        mlt_gpu_unpack(t->to_type, t->to, t->to_at + done, row, n);
+        mlt_gpu_transfer out = {
+            .to = row, .from_type = t->from_type, .from = t->from, .from_at = t->from_at + done};
+        mlt_gpu_transfer in = {
+            .to_type = t->to_type, .to = t->to, .to_at = t->to_at + done, .from = row};
+        out.bytes = in.bytes = n;
+        mlt_gpu_transfer_now(&out);
+        mlt_gpu_transfer_now(&in);
     }
     free(row);
 }
@@ -391,34 +398,49 @@ void mlt_gpu_transfer_now(mlt_gpu_transfer *t)
     mlt_gpu_batch_close(b);
 }
 
+// What is done for the layers above is told, once for each of their calls.
+static void tell_copied(const mlt_gpu_transfer *t, uint64_t bytes, uint64_t since)
+{
+    if (bytes && mlt_upcalls.device_copied)
+        mlt_upcalls.device_copied(t->to_device, t->from_device || t->from_other, bytes, since);
+}
+
+static void copy_and_tell(mlt_gpu_transfer *t)
+{
+    uint64_t since = mlt_arch_cycles();
+    mlt_gpu_transfer_now(t);
+    if (t->to_device || t->from_device)
+        tell_copied(t, t->bytes, since);
+}
+
 void mlt_gpu_copy(void *to, const void *from, uint64_t bytes)
 {
-    mlt_gpu_transfer_now(&(mlt_gpu_transfer){.to = to, .from = from, .bytes = bytes});
+    copy_and_tell(&(mlt_gpu_transfer){.to = to, .from = from, .bytes = bytes});
 }
 
 void mlt_gpu_pack(const mlt_type *type, const void *buf, uint64_t from, void *to, uint64_t bytes)
 {
-    mlt_gpu_transfer_now(&(mlt_gpu_transfer){
+    copy_and_tell(&(mlt_gpu_transfer){
         .to = to, .from_type = type, .from = buf, .from_at = from, .bytes = bytes});
 }
 
 void mlt_gpu_unpack(const mlt_type *type, void *buf, uint64_t from, const void *packed,
                     uint64_t bytes)
 {
-    mlt_gpu_transfer_now(&(mlt_gpu_transfer){
+    copy_and_tell(&(mlt_gpu_transfer){
         .to_type = type, .to = buf, .to_at = from, .from = packed, .bytes = bytes});
 }
 
 void mlt_gpu_move(const mlt_type *to_type, void *to, const mlt_type *from_type, const void *from,
                   uint64_t at, uint64_t bytes)
 {
-    mlt_gpu_transfer_now(&(mlt_gpu_transfer){.to_type = to_type,
-                                             .to = to,
-                                             .to_at = at,
-                                             .from_type = from_type,
-                                             .from = from,
-                                             .from_at = at,
-                                             .bytes = bytes});
+    copy_and_tell(&(mlt_gpu_transfer){.to_type = to_type,
+                                      .to = to,
+                                      .to_at = at,
+                                      .from_type = from_type,
+                                      .from = from,
+                                      .from_at = at,
+                                      .bytes = bytes});
 }
 
 // ---- runs
@@ -446,7 +468,8 @@ static void copy_runs(bool packs, const void *base, const mlt_type_run *runs, ui
                       const void *packed)
 {
     mlt_gpu_batch *batch = NULL;
-    uint64_t done = 0;
+    uint64_t done = 0, since = mlt_arch_cycles(), copied = 0;
+    mlt_gpu_transfer some = {0}; // one of them that a device copied
     for (uint32_t i = 0; i < count; i++) {
         const mlt_type type = type_of_run(&runs[i]);
         char *blocks = (char *)(uintptr_t)base + runs[i].at;
@@ -464,11 +487,14 @@ static void copy_runs(bool packs, const void *base, const mlt_type_run *runs, ui
         if (device) {
             batch = batch ? batch : mlt_gpu_batch_open(&t);
             mlt_gpu_batch_add(batch, &t);
+            copied += t.bytes;
+            some = t;
         } else
             mlt_gpu_transfer_now(&t);
     }
     if (batch)
         (void)finish(batch);
+    tell_copied(&some, copied, since);
 }
 
 void mlt_gpu_pack_runs(const void *base, const mlt_type_run *runs, uint32_t count, void *to)

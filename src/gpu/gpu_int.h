@@ -52,6 +52,8 @@ struct mlt_gpu_batch {
     mlt_cu_stream stream;
     mlt_gpu_kernels *kernels; // NULL until they are needed
     uint64_t used_ns;         // when it was closed
+    uint64_t since;           // when it was opened: mlt_arch_cycles()
+    uint64_t bytes;           // that joined, operands included
     uint32_t joined;          // transfers
     bool queued;              // something was given to the stream
     bool told;                // and nothing but one copy, which ends by `word` becoming `turn`

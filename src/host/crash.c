@@ -185,11 +185,14 @@ static void add_device(text *t, const mlt_fault *fault)
         (symbol.file && strstr(symbol.file, "/libcuda.so")) ||
         !mlt_gpu_describe(fault->address, place, sizeof place))
         return;
+    mlt_os_symbol own = mlt_os_symbol_of((const void *)(uintptr_t)add_device);
     add(t, ", ");
     add(t, place);
-    add(t, mlt_gpu_is_on() ? ", which the processor cannot touch"
-                           : ", which the processor cannot touch; setting gpu keeps MPI's calls "
-                             "from looking for such memory");
+    add(t, ", which the processor cannot touch");
+    if (!mlt_gpu_is_on())
+        add(t, "; setting gpu keeps MPI's calls from looking for such memory");
+    else if (symbol.file && own.file && strcmp(symbol.file, own.file) == 0)
+        add(t, "; arguments of MPI that are no buffers have to be in memory of the host");
 }
 
 // True if the fault lies just below the thread's own stack.

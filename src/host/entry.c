@@ -498,6 +498,7 @@ static void *run_worker(void *index)
     mlt_globals_worker_ends();
     (void)pthread_setspecific(lost_key, NULL);
     if (entry_has_threads(worker)) { // which may still look at their rank
+        mlt_upcalls.worker_stays(worker);
         mlt_worker_abandon(worker);
     } else {
         mlt_upcalls.worker_ends(worker);

@@ -29,6 +29,7 @@
 #include "mpi/tool/tool.h"
 #include "mpi/trace.h"
 #include "mpi/win/win.h"
+#include "p2p/copied.h"
 #include "win/packet.h"
 #if MLT_WITH_CSP
 #include "csp/event.h"
@@ -141,6 +142,7 @@ const mlt_upcall_table mlt_upcalls = {
     .device_unpack = mlt_gpu_unpack,
     .device_move = mlt_gpu_move,
     .gpu_begins = gpu_begins,
+    .device_copied = mlt_p2p_copied_now,
     .refused = mlt_mpi_refused,
     .event = saw,
     .describe = describe,
@@ -163,6 +165,7 @@ const mlt_upcall_table mlt_upcalls = {
     .joined = joined,
     .worker_begins = mlt_mpi_worker_init,
     .worker_ends = worker_ends,
+    .worker_stays = mlt_mpi_trace_worker_stays,
     .rank_ends = mlt_file_rank_ends,
     .forked = forked,
 #if MLT_WITH_CSP

@@ -79,6 +79,7 @@ static void send_stats(mlt_worker *worker, const struct mlt_mpi_profile *p)
         .stack_size = worker->count > 1 ? mlt_sched_stack_size(worker->sched) : 0,
     };
     stats.moves = ((const mlt_mpi_worker *)worker->mpi)->moves;
+    stats.copies = c->copies;
     memcpy(stats.messages, c->messages, sizeof stats.messages);
     memcpy(stats.bytes, c->bytes, sizeof stats.bytes);
     snprintf(stats.guard, sizeof stats.guard, "%s",

@@ -43,6 +43,10 @@ static const char *const inner_waits[] = {
     "a name",    "an answer", "a group",        "the program"};
 // By mlt_ctl_window.
 static const char *const window_waits[] = {"answers", "a lock", "locks", "posts", "completes"};
+// By MLT_COPY_INSIDE and the like.
+static const char *const copy_ways[MLT_CTL_COPIES] = {"on the device",    "device to host",
+                                                      "host to device",   "between processes",
+                                                      "through the host", "a collective call"};
 static const char *const traced[] = {"pauses", "goes on"};
 enum { ELEMENT, ROOM, ROOM_ELSEWHERE, LIFE };
 static const char *const flow_waits[] = {"an element", "room", "room on another worker",
@@ -71,6 +75,7 @@ static void add_tables(mlt_text *text)
     ADD_NAMES(text, MLT_TRACE_FLOW, flow_waits);
     ADD_NAMES(text, MLT_TRACE_WINDOW, window_waits);
     ADD_NAMES(text, MLT_TRACE_TRACED, traced);
+    ADD_NAMES(text, MLT_TRACE_COPIED, copy_ways);
 }
 
 static void tell_facts(const mlt_worker *worker)
@@ -151,6 +156,16 @@ void mlt_mpi_trace_worker_ends(mlt_worker *worker)
         return;
     mlt_tracer_end(w->tracer);
     w->tracer = NULL;
+    if (atomic_fetch_sub(&tracing, 1) == 1)
+        mlt_trace_end();
+}
+
+void mlt_mpi_trace_worker_stays(mlt_worker *worker)
+{
+    const mlt_mpi_worker *w = worker->mpi;
+    if (!w || !w->tracer)
+        return;
+    mlt_tracer_write(w->tracer);
     if (atomic_fetch_sub(&tracing, 1) == 1)
         mlt_trace_end();
 }
@@ -340,6 +355,10 @@ static bool note_other(mlt_worker *worker, mlt_rank *rank, const mlt_event *even
     case MLT_EVENT_CANCELLED:
         note_since(tracer, rank, event->since, event->bytes, event->peer, event->tag,
                    event->context, 0, MLT_TRACE_CANCELLED);
+        return true;
+    case MLT_EVENT_COPIED:
+        note_since(tracer, rank, event->since, event->bytes, -1, -1, 0, event->how,
+                   MLT_TRACE_COPIED);
         return true;
     case MLT_EVENT_NAMED:
         tell_channel(worker, event);

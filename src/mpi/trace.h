@@ -15,6 +15,7 @@ void mlt_mpi_trace_joined(void);
 
 void mlt_mpi_trace_worker_begins(mlt_worker *worker);
 void mlt_mpi_trace_worker_ends(mlt_worker *worker);
+void mlt_mpi_trace_worker_stays(mlt_worker *worker); // what it has noted so far is written
 
 // MPI_Pcontrol(0), MPI_Pcontrol(1): the calling rank's worker notes nothing, or goes on. me may be NULL.
 void mlt_mpi_trace_pause(mlt_rank *me, bool pause);

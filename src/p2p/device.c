@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "gpu/batch.h"
+#include "p2p/copied.h"
 
 // A message whose data are under way.
 typedef struct transfer {
@@ -16,6 +18,8 @@ typedef struct transfer {
     slot_kind tells;
     uint32_t process; // whose memory was opened, and
     uint64_t id;      // which; 0: none
+    uint8_t way;      // of the copy: MLT_COPY_INSIDE and the like
+    uint64_t bytes, since;
 } transfer;
 
 // Copies that began together.
@@ -120,7 +124,10 @@ static void keep(mlt_p2p_device *d, mlt_rank *to, mlt_msg *msg)
     if (!data)
         mlt_no_room("%llu bytes of a message that has no receive yet",
                     (unsigned long long)msg->bytes);
-    mlt_type_pack(send->type, send->buf, 0, data, msg->bytes);
+    uint64_t since = mlt_arch_cycles();
+    mlt_gpu_transfer_now(&(mlt_gpu_transfer){
+        .to = data, .from_type = send->type, .from = send->buf, .bytes = msg->bytes});
+    mlt_p2p_copied(w, to, MLT_COPY_OUT, msg->bytes, since);
     mlt_p2p_keep(w, msg, data);
     if (local)
         mlt_req_complete(send);
@@ -143,6 +150,7 @@ static void end_transfer(mlt_worker *w, const transfer *t)
 {
     if (t->id)
         mlt_gpu_unsee(t->process, t->id);
+    mlt_p2p_copied(w, (t->recv ? t->recv : t->send)->rank, t->way, t->bytes, t->since);
     if (t->send)
         mlt_req_complete(t->send);
     if (t->peer && t->tells == SLOT_FIN)
@@ -226,6 +234,9 @@ static void join(mlt_worker *w, mlt_gpu_transfer *t, transfer what)
         d->open = g;
         g->batch = mlt_gpu_batch_open(t);
     }
+    what.way = what.id ? MLT_COPY_BETWEEN : mlt_p2p_copy_kind(t);
+    what.bytes = t->bytes;
+    what.since = mlt_arch_cycles();
     *MLT_ARRAY_ADD(g->of, g->count, g->room) = what;
     mlt_gpu_batch_add(g->batch, t);
 }
@@ -255,8 +266,7 @@ static uint32_t process_of(const mlt_worker *w, uint32_t worker)
     return mlt_job_location_at(w->boot->job, worker)->proc;
 }
 
-// Bytes of a device that lie one after the other.
-static bool is_plain_device(const mlt_type *type)
+bool mlt_p2p_device_is_plain(const mlt_type *type)
 {
     return type->device && !type->layout && (int64_t)type->size == type->extent;
 }
@@ -264,7 +274,7 @@ static bool is_plain_device(const mlt_type *type)
 bool mlt_p2p_device_shows(const mlt_peer *peer, const mlt_req *send, mlt_gpu_spot *spot)
 {
     return peer->distance == MLT_SAME_HOST && !mlt_peer_is_far(peer) && send->total > 0 &&
-           is_plain_device(send->type) && mlt_gpu_show(send->buf, spot);
+           mlt_p2p_device_is_plain(send->type) && mlt_gpu_show(send->buf, spot);
 }
 
 // Once the key was asked for it comes, and all that wait for it go on.
@@ -293,6 +303,7 @@ static void fetch_here(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t se
         wait_for_key(w, recv, peer, sender, spot);
         return;
     case MLT_GPU_REFUSED:
+        w->counts.copies.refused += 2 * recv->got; // of both sides
         mlt_p2p_ask_for_chunks(w, recv, peer, sender);
         return;
     case MLT_GPU_SEEN:
@@ -312,7 +323,7 @@ void mlt_p2p_device_fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t
                           const mlt_gpu_spot *spot)
 {
     slot_spot body = {.sender = sender, .receiver = (uintptr_t)recv};
-    bool plain = is_plain_device(recv->type);
+    bool plain = mlt_p2p_device_is_plain(recv->type);
     if (plain && process_of(w, w->index) < process_of(w, peer->worker)) {
         fetch_here(w, recv, peer, sender, spot);
     } else if (plain && mlt_gpu_show(recv->buf, &body.spot)) {
@@ -334,6 +345,8 @@ static void put_there(mlt_worker *w, mlt_req *send, mlt_peer *peer, uint64_t rec
         wait_for_key(w, send, peer, receiver, spot);
         return;
     case MLT_GPU_REFUSED:
+        w->counts.copies.refused += 2 * send->total; // of both sides
+        mlt_p2p_copied_chunks_there(w, send->total);
         mlt_p2p_send_in_chunks(w, send, receiver, send->total);
         return;
     case MLT_GPU_SEEN:

@@ -27,6 +27,9 @@ void mlt_p2p_device_held(mlt_worker *w, mlt_rank *to);
 
 // ---- between processes
 
+// Bytes of a device that lie one after the other.
+bool mlt_p2p_device_is_plain(const mlt_type *type);
+
 // Whether the peer, or this process for it, can copy the message out of where it lies.
 bool mlt_p2p_device_shows(const mlt_peer *peer, const mlt_req *send, mlt_gpu_spot *spot);
 

@@ -24,6 +24,7 @@ static const mlt_live_layout common = {
     .sizes = offsetof(mlt_worker, counts.bytes),
     .eager = offsetof(mlt_worker, counts.eager),
     .rendezvous = offsetof(mlt_worker, counts.rendezvous),
+    .copies = offsetof(mlt_worker, counts.copies),
     .held = offsetof(mlt_worker, held),
     .held_most = offsetof(mlt_worker, counts.unexpected_peak),
     .switches = offsetof(mlt_sched, switches),

@@ -125,6 +125,7 @@ typedef struct mlt_p2p_state {
     mlt_list_node again; // mlt_work of the next step, while this one's runs
     mlt_pool outs;
     struct mlt_p2p_device *device; // device.c; NULL until the first copy
+    struct mlt_p2p_told *told;     // copied.c
     uint64_t long_most; // largest eager message to another host, if its data need no copy
     uint64_t spin_ns;
     bool crowded;    // more workers than cores

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/upcalls.h"
+#include "p2p/copied.h"
 #include "p2p/device.h"
 #include "p2p/kind.h"
 #include "p2p/now.h"
@@ -223,6 +224,8 @@ void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64
 {
     recv->stage = STAGE_MOVING;
     recv->moved = 0;
+    if (MLT_UNLIKELY(recv->type->device))
+        mlt_p2p_copied_chunks(w, peer, recv, recv->got);
     mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
 }
 
@@ -231,6 +234,8 @@ static void ask_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sende
     bool lands = recv->type->contiguous;
     recv->stage = STAGE_MOVING;
     recv->moved = 0;
+    if (!lands && MLT_UNLIKELY(recv->type->device))
+        mlt_p2p_copied_chunks(w, peer, recv, recv->got);
     uint64_t name =
         mlt_token_give(&w->wire->names, recv, peer->worker, lands ? recv->buf : NULL, recv->got);
     mlt_p2p_control(w, peer, SLOT_CTS, sender, name, lands, recv->got);
@@ -488,6 +493,14 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         mlt_p2p_device_held(w, to);
 }
 
+static inline void unpack_next(mlt_req *recv, const void *data, uint64_t bytes)
+{
+    if (!recv->type->contiguous && MLT_UNLIKELY(recv->type->device))
+        mlt_p2p_unpack_piece(recv, recv->moved, data, bytes);
+    else
+        unpack(recv, recv->moved, data, bytes);
+}
+
 static void chunk_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
                           const unsigned char *data)
 {
@@ -496,9 +509,9 @@ static void chunk_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
     mlt_req *recv = (mlt_req *)(uintptr_t)body.receiver;
     mlt_assert(recv->magic == MLT_REQ_MAGIC && recv->stage == STAGE_MOVING);
     if (slot->kind == SLOT_PIECE) {
-        unpack(recv, body.offset, data, slot->bytes);
+        unpack_next(recv, data, slot->bytes);
     } else {
-        unpack(recv, body.offset, mlt_wire_chunk_at(w->wire, peer->local, body.chunk), slot->bytes);
+        unpack_next(recv, mlt_wire_chunk_at(w->wire, peer->local, body.chunk), slot->bytes);
         mlt_wire_chunk_release(w->wire, peer->local, body.chunk);
     }
     recv->moved += slot->bytes;
@@ -628,7 +641,7 @@ static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *fr
         frame->length > recv->got - recv->moved)
         return false;
     if (!landed)
-        unpack(recv, body.offset, mlt_wire_frame_data(frame), frame->length);
+        unpack_next(recv, mlt_wire_frame_data(frame), frame->length);
     recv->moved += frame->length;
     if (recv->moved == recv->got) {
         (void)mlt_token_take(&w->wire->names, body.receiver, peer->worker);

@@ -10,6 +10,7 @@
 #include "base/upcalls.h"
 #include "os/jitter.h"
 #include "os/os.h"
+#include "p2p/copied.h"
 #include "p2p/device.h"
 #include "p2p/p2p_int.h"
 
@@ -234,14 +235,22 @@ static void pack(const mlt_req *req, uint64_t from, void *to, uint64_t bytes)
         memcpy(to, (const char *)req->buf + from, bytes);
 }
 
+static void pack_next(const mlt_req *req, void *to, uint64_t bytes)
+{
+    if (!req->type->contiguous && MLT_UNLIKELY(req->type->device))
+        mlt_p2p_pack_piece(req, req->moved, to, bytes);
+    else
+        pack(req, req->moved, to, bytes);
+}
+
 // A piece of a message that does not fit the caches anyway: leave them to the chunks.
-static void pack_streaming(const mlt_req *req, uint64_t from, void *to, uint64_t bytes)
+static void pack_streaming(const mlt_req *req, void *to, uint64_t bytes)
 {
     if (!req->type->contiguous || req->total < STREAM_LEAST || bytes % 64) {
-        pack(req, from, to, bytes);
+        pack_next(req, to, bytes);
         return;
     }
-    mlt_arch_copy_once(to, (const char *)req->buf + from, bytes);
+    mlt_arch_copy_once(to, (const char *)req->buf + req->moved, bytes);
 }
 
 // Whether the data of a send to another host go with its envelope, out of the user's memory.
@@ -599,7 +608,7 @@ static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     mlt_slot *slot = mlt_wire_reserve(w->wire, peer, sizeof body, n, &data);
     if (!slot)
         return false;
-    pack(req, req->moved, data, n);
+    pack_next(req, data, n);
     bool lands = mlt_peer_is_far(peer) && req->lands;
     mlt_slot_fill(slot, lands ? SLOT_DATA : SLOT_PIECE, 0, 0, (mlt_envelope){.bytes = n});
     memcpy(slot->payload, &body, sizeof body);
@@ -668,7 +677,7 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
     if (chunk < 0) // the reserved slot was not published: it stays the next one
         return chunk == MLT_CHUNK_NONE && push_piece(w, peer, req);
     uint64_t n = chunk_fill(w, req);
-    pack_streaming(req, req->moved, mlt_wire_chunk_at(w->wire, w->wire->local, (uint32_t)chunk), n);
+    pack_streaming(req, mlt_wire_chunk_at(w->wire, w->wire->local, (uint32_t)chunk), n);
     slot_chunk body = {.receiver = req->remote, .offset = req->moved, .chunk = (uint32_t)chunk};
     mlt_slot_fill(slot, SLOT_DATA, 0, 0, (mlt_envelope){.bytes = n});
     memcpy(slot->payload, &body, sizeof body);
@@ -715,6 +724,8 @@ static void begin_stream(mlt_worker *w, mlt_req *req, uint64_t receiver, uint64_
 {
     req->remote = receiver;
     req->total = bytes;
+    if (MLT_UNLIKELY(req->type->device))
+        mlt_p2p_copied_chunks(w, mlt_wire_peer(w->wire, req->remote_worker), req, bytes);
     req->stage = STAGE_STREAM;
     mlt_list_push_back(&w->p2p->streams, &req->node);
     mlt_p2p_pump(w);

@@ -19,6 +19,7 @@ typedef struct mlt_worker_counts {
     uint64_t eager, rendezvous;
     uint64_t wait_ns;
     uint64_t unexpected_peak;
+    mlt_ctl_copies copies; // by devices
 } mlt_worker_counts;
 
 struct mlt_worker {

@@ -30,7 +30,8 @@
     X(CANCELLED, "cancelled", "a send was; peer, tag, context, bytes; span: since it had left")    \
     X(TRACED, "traced", "the worker's trace pauses here, or goes on; how: which of both")          \
     X(DEPTH, "depth", "a queue has so many elements from now on; tag: queue, bytes: elements")     \
-    X(STARTED, "started", "a schedule was; tag: run, context, bytes: which; how: in any order")
+    X(STARTED, "started", "a schedule was; tag: run, context, bytes: which; how: in any order")    \
+    X(COPIED, "copied", "a device copied; bytes, how: by which way; span")
 
 typedef enum mlt_trace_kind {
 #define MLT_TRACE_ENUM(kind, name, help) MLT_TRACE_##kind,

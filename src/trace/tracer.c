@@ -360,6 +360,20 @@ void mlt_tracer_turn(mlt_tracer *tracer)
     pthread_mutex_unlock(&writer.lock);
 }
 
+// On the worker's thread, so that all notes up to `at` are seen.
+void mlt_tracer_write(mlt_tracer *tracer)
+{
+    if (!writer.runs)
+        return;
+    pthread_mutex_lock(&writer.lock);
+    while (tracer->held > 1) // the full buffers first
+        pthread_cond_wait(&writer.freed, &writer.lock);
+    buffer *b = tracer->buffer;
+    b->last = stamp();
+    write_notes(b, (uint32_t)(atomic_load_explicit(&tracer->at, memory_order_relaxed) - b->words));
+    pthread_mutex_unlock(&writer.lock);
+}
+
 void mlt_tracer_end(mlt_tracer *tracer)
 {
     if (writer.runs) {

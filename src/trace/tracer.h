@@ -56,7 +56,8 @@ bool mlt_trace_runs(void);
 void mlt_trace_facts(uint32_t worker, const char *text, size_t bytes);
 
 mlt_tracer *mlt_tracer_new(uint32_t worker);
-void mlt_tracer_end(mlt_tracer *tracer); // its events are on their way; frees it
+void mlt_tracer_end(mlt_tracer *tracer);   // its events are on their way; frees it
+void mlt_tracer_write(mlt_tracer *tracer); // its events so far are in the file, and it stays
 
 // Waits until everything is in the file, and closes it. `lost`: events that could not be written.
 void mlt_trace_end(void);

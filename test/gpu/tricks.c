@@ -194,6 +194,23 @@ static void touch(void)
     printf("%d\n", at[1]);
 }
 
+// Arguments that are no buffers.
+static void counts(void)
+{
+    int *none = new_ints(ON_DEVICE, 0), *from = new_ints(HOST, 0), *to = new_ints(HOST, 0);
+    MPI_Alltoallv(from, none, none, MPI_INT, to, none, none, MPI_INT, MPI_COMM_WORLD);
+}
+
+static void requests(void)
+{
+    MPI_Waitall(2, (MPI_Request *)(void *)new_ints(ON_DEVICE, 0), MPI_STATUSES_IGNORE);
+}
+
+static void statuses(void)
+{
+    MPI_Probe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, (MPI_Status *)(void *)new_ints(ON_DEVICE, 0));
+}
+
 // All the program's calls, once.
 static void all(void)
 {
@@ -356,6 +373,9 @@ static const struct {
               TRICK(absent_nonblocking),
               TRICK(unreceived),
               TRICK(touch),
+              TRICK(counts),
+              TRICK(requests),
+              TRICK(statuses),
               TRICK(all),
               TRICK(handler),
               TRICK(flood),

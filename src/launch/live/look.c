@@ -83,6 +83,7 @@ static bool layout_is_sound(const mlt_live_layout *y)
            inside(y->eager, word, y->worker_bytes) &&
            inside(y->rendezvous, word, y->worker_bytes) && inside(y->held, word, y->worker_bytes) &&
            inside(y->held_most, word, y->worker_bytes) &&
+           inside(y->copies, sizeof(mlt_ctl_copies), y->worker_bytes) &&
            inside(y->switches, word, y->sched_bytes) && inside(y->runnable, half, y->sched_bytes) &&
            inside(y->fiber, word, y->rank_bytes) && inside(y->ended, 1, y->rank_bytes) &&
            inside(y->unexpected, half, y->rank_bytes) && inside(y->posted, half, y->rank_bytes) &&
@@ -268,6 +269,8 @@ static bool look_inside(look *l, mlt_live_worker *worker, const mlt_job_worker *
     worker->rendezvous = u64_at(own, l->layout.rendezvous);
     worker->held = u64_at(own, l->layout.held);
     worker->held_most = u64_at(own, l->layout.held_most);
+    if (l->layout.copies) // else the library is an older one
+        memcpy(&worker->copies, own + l->layout.copies, sizeof worker->copies);
     worker->switches = u64_at(sched, l->layout.switches);
     look_at_ranks(l, worker, own, u32_at(sched, l->layout.runnable));
     mlt_live_shown shown;

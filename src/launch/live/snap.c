@@ -9,6 +9,8 @@
 #include "base/text.h"
 
 const char *const mlt_live_distances[MLT_CTL_DISTANCES] = {"worker", "process", "host", "far"};
+const char *const mlt_live_copies[MLT_CTL_COPIES] = {"inside",  "out",    "in",
+                                                     "between", "chunks", "calls"};
 
 enum { MOST_CALLS = 4096 }; // each is compared with all; MPI has less than a thousand
 
@@ -182,6 +184,10 @@ static void snap_add_worker(mlt_live_sum *sum, const mlt_live_worker *w)
     for (int d = 0; d < MLT_CTL_DISTANCES; d++) {
         sum->messages[d] += w->messages[d];
         sum->bytes[d] += w->bytes[d];
+    }
+    for (int way = 0; way < MLT_CTL_COPIES; way++) {
+        sum->copies[way] += w->copies.count[way];
+        sum->copy_bytes[way] += w->copies.bytes[way];
     }
     sum->eager += w->eager;
     sum->rendezvous += w->rendezvous;

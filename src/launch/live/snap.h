@@ -18,7 +18,7 @@
 #include "boot/live.h"
 #include "launch/watch/map.h"
 
-#define MLT_LIVE_PART UINT32_C(0x32504c4d) // "MLP2"
+#define MLT_LIVE_PART UINT32_C(0x33504c4d) // "MLP3"
 
 enum { MLT_LIVE_NAME = 40 };
 
@@ -38,8 +38,9 @@ typedef struct mlt_live_worker {
     uint64_t messages[MLT_CTL_DISTANCES], bytes[MLT_CTL_DISTANCES]; // sent
     uint64_t eager, rendezvous, switches;
     uint64_t held, held_most; // bytes of messages that no receive has asked for
+    mlt_ctl_copies copies;    // by devices
 } mlt_live_worker;
-_Static_assert(sizeof(mlt_live_worker) == 136, "no holes that would be sent");
+_Static_assert(sizeof(mlt_live_worker) == 256, "no holes that would be sent");
 
 typedef struct mlt_live_proc {
     uint32_t proc, host;
@@ -101,6 +102,7 @@ typedef struct mlt_live_sum {
     uint64_t unborn, computing, waiting, ended; // ranks
     uint64_t messages[MLT_CTL_DISTANCES], bytes[MLT_CTL_DISTANCES];
     uint64_t eager, rendezvous, switches, held, held_most;
+    uint64_t copies[MLT_CTL_COPIES], copy_bytes[MLT_CTL_COPIES]; // by devices
     uint64_t memory, cpu_ns;
     uint64_t unexpected, posted; // of the ranks that were looked at
     uint32_t unreadable;         // workers
@@ -109,7 +111,8 @@ typedef struct mlt_live_sum {
 mlt_live_sum mlt_live_snap_sum(const mlt_live_snap *snap);
 
 extern const char
-    *const mlt_live_distances[MLT_CTL_DISTANCES]; // "worker", "process", "host", "far"
+    *const mlt_live_distances[MLT_CTL_DISTANCES];         // "worker", "process", "host", "far"
+extern const char *const mlt_live_copies[MLT_CTL_COPIES]; // "inside", "out", ...
 
 // Ranks that wait in each call, [call_count], the caller's.
 uint32_t *mlt_live_snap_calls(const mlt_live_snap *snap);

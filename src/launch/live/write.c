@@ -85,6 +85,22 @@ static void write_distances(const page *p, const char *name, const char *help, c
         number(p, name, "distance", mlt_live_distances[d], n[d]);
 }
 
+// Nothing of a job that does not use GPUs.
+static bool has_copies(const mlt_live_sum *sum)
+{
+    uint64_t any = 0;
+    for (int way = 0; way < MLT_CTL_COPIES; way++)
+        any |= sum->copies[way];
+    return any;
+}
+
+static void write_copies(const page *p, const char *name, const char *help, const uint64_t *n)
+{
+    title(p, name, "counter", help);
+    for (int way = 0; way < MLT_CTL_COPIES; way++)
+        number(p, name, "way", mlt_live_copies[way], n[way]);
+}
+
 static void write_calls(const page *p, const mlt_live_snap *snap)
 {
     static const char name[] = "millet_waiting_ranks";
@@ -174,6 +190,11 @@ void mlt_live_write_metrics(const mlt_live_job *job, const mlt_live_snap *snap, 
     write_late(&p, snap);
     write_distances(&p, "millet_sent_messages_total", "Messages sent, by distance.", sum.messages);
     write_distances(&p, "millet_sent_bytes_total", "Bytes sent, by distance.", sum.bytes);
+    if (has_copies(&sum)) {
+        write_copies(&p, "millet_device_copies_total", "Copies by GPUs, by way.", sum.copies);
+        write_copies(&p, "millet_device_bytes_total", "Bytes copied by GPUs, by way.",
+                     sum.copy_bytes);
+    }
     one(&p, "millet_eager_messages_total", "counter", "Messages sent with their data.", sum.eager);
     one(&p, "millet_rendezvous_messages_total", "counter",
         "Messages whose data waited for their receive.", sum.rendezvous);
@@ -200,6 +221,14 @@ static void json_distances(mlt_text *out, const char *name, const uint64_t *n)
     mlt_text_add(out, " \"%s\": {", name);
     for (int d = 0; d < MLT_CTL_DISTANCES; d++)
         mlt_text_add(out, "%s\"%s\": %" PRIu64, d ? ", " : "", mlt_live_distances[d], n[d]);
+    mlt_text_add(out, "},\n");
+}
+
+static void json_copies(mlt_text *out, const char *name, const uint64_t *n)
+{
+    mlt_text_add(out, " \"%s\": {", name);
+    for (int way = 0; way < MLT_CTL_COPIES; way++)
+        mlt_text_add(out, "%s\"%s\": %" PRIu64, way ? ", " : "", mlt_live_copies[way], n[way]);
     mlt_text_add(out, "},\n");
 }
 
@@ -299,6 +328,10 @@ void mlt_live_write_json(const mlt_live_job *job, const mlt_live_snap *snap, mlt
                  job->ranks, sum.unborn, sum.computing, sum.waiting, sum.ended);
     json_distances(out, "messages", sum.messages);
     json_distances(out, "bytes", sum.bytes);
+    if (has_copies(&sum)) {
+        json_copies(out, "device_copies", sum.copies);
+        json_copies(out, "device_bytes", sum.copy_bytes);
+    }
     mlt_text_add(out,
                  " \"eager\": %" PRIu64 ", \"rendezvous\": %" PRIu64 ", \"switches\": %" PRIu64
                  ",\n \"unexpected\": %" PRIu64 ", \"posted\": %" PRIu64

@@ -109,6 +109,17 @@ static void add_moves(mlt_ctl_moves *sum, const mlt_ctl_moves *more)
     sum->partitions += more->partitions;
 }
 
+static void add_copies(mlt_ctl_copies *sum, const mlt_ctl_copies *more)
+{
+    for (int i = 0; i < MLT_CTL_COPIES; i++) {
+        sum->count[i] += more->count[i];
+        sum->bytes[i] += more->bytes[i];
+    }
+    sum->near += more->near;
+    sum->pooled += more->pooled;
+    sum->refused += more->refused;
+}
+
 void mlt_report_stats(mlt_report *report, uint32_t worker, const mlt_ctl_stats *stats)
 {
     mlt_ctl_stats *sum = &report->sum;
@@ -130,6 +141,7 @@ void mlt_report_stats(mlt_report *report, uint32_t worker, const mlt_ctl_stats *
         sum->bytes[i] += stats->bytes[i];
     }
     add_moves(&sum->moves, &stats->moves);
+    add_copies(&sum->copies, &stats->copies);
     sum->eager += stats->eager;
     sum->rendezvous += stats->rendezvous;
     sum->wait_ns += stats->wait_ns;
@@ -301,6 +313,53 @@ static void print_moves(const mlt_report *report, FILE *out)
     }
 }
 
+// What to do about data that go from device to device in chunks, though no network is in between.
+static const char *chunks_advice(const mlt_ctl_copies *c)
+{
+    if (c->near <= c->bytes[MLT_COPY_BETWEEN])
+        return NULL;
+    if (c->pooled >= c->refused && 2 * c->pooled >= c->near)
+        return "between processes most went in chunks, which is slow: no other process can open "
+               "this "
+               "memory, as that of pools (cudaMallocAsync) and of cuMemCreate. Use cudaMalloc "
+               "(`millet "
+               "info --gpus` says whether it can be shared), or ranks that share a process (-nfg, "
+               "--workers thread)";
+    if (2 * c->refused >= c->near)
+        return "between processes most went in chunks, which is slow: the driver refuses to share "
+               "memory. `millet info --gpus` says why; ranks that share a process (-nfg, --workers "
+               "thread) do not need it";
+    return "between processes most went in chunks, which is slow: one side was memory of the host, "
+           "or had gaps, or could not be shared";
+}
+
+// Nothing if no memory of a device was used.
+static void print_copies(const mlt_report *report, FILE *out)
+{
+    static const char *const ways[MLT_CTL_COPIES] = {
+        [MLT_COPY_INSIDE] = "on the device",    [MLT_COPY_OUT] = "device to host",
+        [MLT_COPY_IN] = "host to device",       [MLT_COPY_BETWEEN] = "between processes",
+        [MLT_COPY_CHUNKS] = "through the host", [MLT_COPY_CALL] = "whole calls",
+    };
+    static const char *const what[MLT_CTL_COPIES] = {
+        [MLT_COPY_CHUNKS] = "messages in chunks",
+        [MLT_COPY_CALL] = "collective calls",
+    };
+    const mlt_ctl_copies *c = &report->sum.copies;
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    const char *title = "GPU memory";
+    for (int i = 0; i < MLT_CTL_COPIES; i++) {
+        if (!c->count[i])
+            continue;
+        fprintf(out, "  %-11s %-17s %10s %s  %s\n", title, ways[i], mlt_number(a, c->count[i]),
+                what[i] ? what[i] : "copies", mlt_bytes(b, c->bytes[i]));
+        title = "";
+    }
+    const char *advice = chunks_advice(c);
+    if (advice)
+        fprintf(out, "  %-11s %s\n", "", advice);
+}
+
 static int by_idleness(const void *a, const void *b)
 {
     const load *x = a, *y = b;
@@ -370,6 +429,7 @@ void mlt_report_print(mlt_report *report, const char *program, const mlt_texts *
     print_queues(report, out);
     print_messages(report, out);
     print_moves(report, out);
+    print_copies(report, out);
     print_calls(report, out);
     print_loads(report, out);
     fprintf(out, "  %-11s %s, ", "stacks",

@@ -11,6 +11,7 @@
 #include "gpu/batch.h"
 #include "gpu/gpu.h"
 #include "mpi/comm/shared.h"
+#include "p2p/copied.h"
 #include "p2p/worker.h"
 
 static const uint64_t note_over = UINT64_C(1) << 62;
@@ -518,6 +519,7 @@ static void look_whether_done(mlt_work *work)
         mlt_worker_again(call->worker, work);
         return;
     }
+    mlt_p2p_copied_call(call->worker, call->batch);
     mlt_gpu_batch_close(call->batch);
     end(call);
 }

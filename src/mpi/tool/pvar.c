@@ -88,6 +88,8 @@ READER(worker_sent, rank->worker->counts.messages[i])
 READER(worker_sent_bytes, rank->worker->counts.bytes[i])
 READER(worker_eager, rank->worker->counts.eager)
 READER(worker_rendezvous, rank->worker->counts.rendezvous)
+READER(worker_copies, rank->worker->counts.copies.count[i])
+READER(worker_copies_bytes, rank->worker->counts.copies.bytes[i])
 READER(worker_idle, rank->worker->counts.wait_ns)
 READER(worker_switches, rank->worker->sched->switches)
 READER(worker_runnable, rank->worker->sched->runnable)
@@ -178,6 +180,11 @@ READER(process_abroad, atomic_load_explicit(&mlt_tcp_abroad, memory_order_relaxe
                 help "other processes of its host"),                                               \
         COUNTED(name "_far" more, category, class_, field[MLT_OTHER_HOST], help "other hosts")
 
+// What devices copied by one way: how often, and bytes.
+#define COPIED(name, way, help)                                                                    \
+    COUNTED("device_" name, "p2p", COUNTER, copies.count[way], help),                              \
+        COUNTED("device_" name "_bytes", "p2p", AGGREGATE, copies.bytes[way], "bytes of these")
+
 const mlt_tool_pvar mlt_tool_pvars[] = {
     COUNTED(
         "sent_worker", "p2p", COUNTER, sent[MLT_SAME_WORKER],
@@ -219,6 +226,16 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
             "starts of partitioned receives of this rank"),
     COUNTED("partitioned_received_bytes", "p2p", AGGREGATE, partitioned_received_bytes,
             "bytes that these receives have room for"),
+    COPIED("inside", MLT_COPY_INSIDE,
+           "copies for this rank from memory of a device to such memory"),
+    COPIED("out", MLT_COPY_OUT, "copies for this rank from memory of a device to that of the host"),
+    COPIED("in", MLT_COPY_IN, "copies for this rank from memory of the host to that of a device"),
+    COPIED("between", MLT_COPY_BETWEEN,
+           "messages between processes that a device copied for this rank and its peer"),
+    COPIED("chunks", MLT_COPY_CHUNKS,
+           "messages between memory of a device of this rank and its peer that went in chunks"),
+    COPIED("calls", MLT_COPY_CALL,
+           "collective calls that a device did at once; they count for the first rank of a worker"),
     COUNTED("puts", "win", COUNTER, moves.ops[MLT_CTL_PUTS],
             "calls of this rank that put data into a window"),
     COUNTED("gets", "win", COUNTER, moves.ops[MLT_CTL_GETS],
@@ -266,6 +283,11 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
          "messages of all ranks of the worker that left with their data"),
     KEPT("worker_rendezvous", "p2p", COUNTER, 1, worker_rendezvous,
          "messages of all ranks of the worker whose data waited for the receive"),
+    KEPT(
+        "worker_device", "p2p", COUNTER, MLT_CTL_COPIES, worker_copies,
+        "what devices copied for all ranks of the worker: inside, out, in, between, chunks, calls"),
+    KEPT("worker_device_bytes", "p2p", AGGREGATE, MLT_CTL_COPIES, worker_copies_bytes,
+         "its bytes, in the same order"),
     SHOWN("worker_held", "p2p", LEVEL, worker_held,
           "bytes of memory of messages that wait in the worker for their receive"),
     SHOWN("worker_held_most", "p2p", HIGHWATERMARK, worker_held_most,

@@ -9,7 +9,7 @@
 
 #include "mpi/tool/tool.h"
 
-enum { MLT_TOOL_ELEMENTS = MLT_CTL_DISTANCES }; // of a variable, at most
+enum { MLT_TOOL_ELEMENTS = MLT_CTL_COPIES }; // of a variable, at most
 
 typedef enum mlt_tool_unit {
     MLT_UNIT_COUNT,       // MPI_UNSIGNED_LONG_LONG

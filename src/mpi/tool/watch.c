@@ -113,6 +113,10 @@ static void watch_count(mlt_tool_counts *c, const mlt_event *event, bool locks)
     case MLT_EVENT_PARTITIONED_RECEIVE:
         count_move(c, event);
         break;
+    case MLT_EVENT_COPIED:
+        c->copies.count[event->how]++;
+        c->copies.bytes[event->how] += event->bytes;
+        break;
     case MLT_EVENT_POSTED:
     case MLT_EVENT_WOKEN:
     case MLT_EVENT_SLEPT:

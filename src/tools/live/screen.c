@@ -87,6 +87,24 @@ static void print_job(const mlt_screen_view *v, FILE *out)
     fputc('\n', out);
 }
 
+// Of a job that uses GPUs: bytes that they copy, by the ways that were used.
+static void screen_print_copies(const mlt_screen_view *now, const mlt_screen_view *before,
+                                uint64_t ms, FILE *out)
+{
+    char n[MLT_NUMBER_BYTES];
+    bool any = false;
+    for (int way = 0; way < MLT_CTL_COPIES; way++) {
+        if (!now->sum.copies[way])
+            continue;
+        uint64_t bytes = whole(rate(now->sum.copy_bytes[way], before->sum.copy_bytes[way], ms));
+        fprintf(out, "%s %s %s/s", any ? "," : "GPU copies", mlt_live_copies[way],
+                mlt_bytes(n, bytes));
+        any = true;
+    }
+    if (any)
+        fputc('\n', out);
+}
+
 static void print_rates(const mlt_screen_view *now, const mlt_screen_view *before, FILE *out)
 {
     uint64_t ms = ms_between(now, before);
@@ -101,6 +119,7 @@ static void print_rates(const mlt_screen_view *now, const mlt_screen_view *befor
                 mlt_number(n, whole(rate(now->sum.messages[d], before->sum.messages[d], ms))));
     fprintf(out, "; switches/s %s\n",
             mlt_number(n, whole(rate(now->sum.switches, before->sum.switches, ms))));
+    screen_print_copies(now, before, ms, out);
     fprintf(out, "memory %s", mlt_bytes(n, now->sum.memory));
     fprintf(out, ", %.2f cores", rate(now->sum.cpu_ns, before->sum.cpu_ns, ms) / 1e9);
     fprintf(out, "; %s message%s for a receive", mlt_number(n, now->sum.unexpected),

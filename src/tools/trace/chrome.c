@@ -11,6 +11,7 @@ typedef struct chrome {
     FILE *out;
     mlt_sequences sequences;
     bool more;
+    uint64_t copies; // so far: their names
 } chrome;
 
 static void chrome_begin(chrome *c, const char *name, const char *phase, uint32_t worker,
@@ -64,6 +65,22 @@ static void put_process(chrome *c, uint32_t worker, const mlt_trace_event *e)
     }
 }
 
+// Copies of a rank overlap: each has a begin and an end of its own.
+static void chrome_put_copy(chrome *c, uint32_t worker, const mlt_trace_event *e)
+{
+    char room[32];
+    const char *way = mlt_facts_how(&c->trace->facts, e->kind, e->how, room);
+    c->copies++;
+    for (int end = 0; end < 2; end++) {
+        mlt_trace_event at = *e;
+        at.time += end ? e->span : 0;
+        chrome_begin(c, way, end ? "e" : "b", worker, &at);
+        fprintf(c->out,
+                ",\"cat\":\"copied\",\"id\":\"copy-%" PRIu64 "\",\"args\":{\"bytes\":%" PRIu64 "}}",
+                c->copies, e->bytes);
+    }
+}
+
 static void put_moment(chrome *c, uint32_t worker, const mlt_trace_event *e)
 {
     chrome_begin(c, mlt_trace_kind_names[e->kind], "i", worker, e);
@@ -84,6 +101,8 @@ static void chrome_see(void *user, uint32_t worker, const mlt_trace_event *e)
         put_arrow(c, e->kind == MLT_TRACE_SENT, worker, e);
     else if (e->kind == MLT_TRACE_CSP || e->kind == MLT_TRACE_FLOW)
         put_process(c, worker, e);
+    else if (e->kind == MLT_TRACE_COPIED)
+        chrome_put_copy(c, worker, e);
     else if (e->kind == MLT_TRACE_SLEPT)
         put_span(c, "asleep", "worker", worker, e);
     else if (e->kind == MLT_TRACE_IDLE)

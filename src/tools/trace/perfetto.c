@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Perfetto's own format: packets of protocol buffers. A track for each worker, below it one for each rank; calls and waits are slices,
 // messages are flows. Smaller than Chrome's JSON, and read faster.
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "tools/trace/causes.h"
 #include "tools/trace/sequences.h"
@@ -27,16 +29,19 @@ enum {
     EVENT_FLOW_ENDS = 48,
 };
 enum { SLICE_BEGINS = 1, SLICE_ENDS = 2, INSTANT = 3 };
+enum { COPY_LANES = 4 }; // of a rank: copies that overlap are on tracks of their own
 enum { NUMBER = 0, FIXED = 1, BYTES = 2 }; // how a field is coded
 
 #define RANK_TRACK   (1ull << 32) // + rank
 #define WORKER_TRACK (2ull << 32) // + worker
+#define COPY_TRACK   (3ull << 32) // + rank * COPY_LANES + lane
 #define INNER_TRACK  (1ull << 63) // + rank << 32 + process
 
 typedef struct proto {
     FILE *out;
     const mlt_trace_facts_table *facts;
     mlt_sequences processes; // whose tracks are there
+    uint64_t *lanes;         // [ranks * COPY_LANES] where the last copy ends; NULL: no copies
     mlt_text inner, packet, whole;
 } proto;
 
@@ -155,6 +160,30 @@ static void put_other(void *user, uint32_t worker, const mlt_trace_event *e)
     perfetto_put_event(p, track, e->time + e->span, SLICE_ENDS, NULL, NULL, 0, 0);
 }
 
+// The first lane that is free; more copies at once than lanes are left out.
+static void perfetto_put_copy(proto *p, const mlt_story_copy *copy, uint32_t ranks)
+{
+    char words[64], room[32];
+    if (!p->lanes)
+        p->lanes = mlt_xcalloc((size_t)ranks * COPY_LANES, sizeof *p->lanes);
+    for (uint64_t lane = 0; lane < COPY_LANES; lane++) {
+        uint64_t *ends = &p->lanes[(size_t)copy->rank * COPY_LANES + lane];
+        uint64_t track = COPY_TRACK + (uint64_t)copy->rank * COPY_LANES + lane;
+        if (*ends > copy->begin)
+            continue;
+        if (!*ends) {
+            snprintf(words, sizeof words, "rank %u, GPU copies", copy->rank);
+            put_track(p, track, RANK_TRACK + copy->rank, words);
+        }
+        *ends = copy->end + !copy->end;
+        snprintf(words, sizeof words, "%s, %" PRIu64 " bytes",
+                 mlt_facts_how(p->facts, MLT_TRACE_COPIED, copy->how, room), copy->bytes);
+        perfetto_put_event(p, track, copy->begin, SLICE_BEGINS, "copied", words, 0, 0);
+        perfetto_put_event(p, track, copy->end, SLICE_ENDS, NULL, NULL, 0, 0);
+        return;
+    }
+}
+
 void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
 {
     proto p = {.out = out, .facts = &c->story->trace->facts};
@@ -170,5 +199,7 @@ void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
         perfetto_put_event(&p, RANK_TRACK + m->to, m->matched, INSTANT, "message", "received",
                            EVENT_FLOW_ENDS, i + 1);
     }
+    for (uint64_t i = 0; i < c->story->copy_count; i++)
+        perfetto_put_copy(&p, &c->story->copies[i], c->story->rank_count);
     (void)mlt_trace_walk(c->story->trace, put_other, &p);
 }

@@ -397,6 +397,9 @@ static void story_see(void *user, uint32_t worker, const mlt_trace_event *e)
         add_inner(in->story, r, e);
     else if (e->kind == MLT_TRACE_READY && e->tag == 0)
         r->ready = (mlt_story_hint){e->time, e->peer, 0, 1};
+    else if (e->kind == MLT_TRACE_COPIED)
+        *MLT_ARRAY_ADD(in->story->copies, in->story->copy_count, in->story->copy_room) =
+            (mlt_story_copy){e->time, e->time + e->span, e->bytes, e->rank, e->how};
     else if (e->kind == MLT_TRACE_WOKEN)
         r->woken = (mlt_story_hint){e->time, e->peer, e->tag, 1};
 }

@@ -81,6 +81,13 @@ typedef struct mlt_story_message {
     uint64_t number; // of its stream
 } mlt_story_message;
 
+// What a device copied for a rank.
+typedef struct mlt_story_copy {
+    uint64_t begin, end, bytes;
+    uint32_t rank;
+    uint8_t how; // as events of kind COPIED have it
+} mlt_story_copy;
+
 // Ranks that call a collective together.
 typedef struct mlt_story_meeting {
     uint64_t first, last, end; // when the first and the last rank came; when the last one left
@@ -115,6 +122,8 @@ typedef struct mlt_story {
     mlt_story_meeting *meetings;
     uint64_t message_count, message_room;
     uint32_t rank_count, rank_room, meeting_count, meeting_room;
+    mlt_story_copy *copies; // of a worker, as they ended
+    uint64_t copy_count, copy_room;
     uint64_t length_ns;
     uint64_t damaged; // chunks
     uint64_t pauses;  // of workers' traces that went on

@@ -19,7 +19,7 @@ typedef struct sum {
 
 typedef struct summary {
     const mlt_trace *trace;
-    sum fn[MLT_TRACE_FNS], sent[MLT_TRACE_HOWS], wait[MLT_TRACE_HOWS];
+    sum fn[MLT_TRACE_FNS], sent[MLT_TRACE_HOWS], wait[MLT_TRACE_HOWS], copied[MLT_TRACE_HOWS];
     uint64_t unexpected;
 } summary;
 
@@ -45,6 +45,8 @@ static void summary_see(void *user, uint32_t worker, const mlt_trace_event *e)
         summary_add(&s->sent[e->how], e);
     else if (e->kind == MLT_TRACE_WAIT)
         summary_add(&s->wait[e->how], e);
+    else if (e->kind == MLT_TRACE_COPIED)
+        summary_add(&s->copied[e->how], e);
     else if (e->kind == MLT_TRACE_UNEXPECTED)
         s->unexpected++;
 }
@@ -103,6 +105,25 @@ static void print_messages(const summary *s, FILE *out)
                     mlt_number(a, s->sent[how].n), mlt_bytes(b, s->sent[how].bytes));
     if (s->unexpected)
         fprintf(out, "  %-26s %14s\n", "came before their receives", mlt_number(a, s->unexpected));
+}
+
+// Copies of one rank may overlap: their times are not added to anything.
+static void summary_print_copies(const summary *s, FILE *out)
+{
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES], room[32];
+    bool any = false;
+    for (int how = 0; how < MLT_TRACE_HOWS; how++) {
+        if (!s->copied[how].n)
+            continue;
+        if (!any)
+            fprintf(out, "\n  %-26s %14s %12s %12s\n", "copied by GPUs", "how often", "bytes",
+                    "time");
+        any = true;
+        fprintf(out, "  %-26s %14s %12s %12s\n",
+                mlt_facts_how(&s->trace->facts, MLT_TRACE_COPIED, (uint8_t)how, room),
+                mlt_number(a, s->copied[how].n), mlt_bytes(b, s->copied[how].bytes),
+                mlt_time(c, s->copied[how].ns));
+    }
 }
 
 static void print_causes(const mlt_causes *c, uint64_t all_ns, FILE *out)
@@ -219,6 +240,7 @@ void mlt_trace_summary(const mlt_trace *trace, FILE *out)
     print_clocks(trace, story, out);
     print_sums(s, true, all_ns, out);
     print_messages(s, out);
+    summary_print_copies(s, out);
     print_sums(s, false, all_ns, out);
     print_causes(&causes, all_ns, out);
     print_ranks(&causes, out);

@@ -20,6 +20,7 @@ enum {
     KINDS = 64,        // of collectives: function and communicator
     PATH_MOST = 20000, // steps of the critical path
     WORKERS_MOST = 4096,
+    COPIES_MOST = 20000, // of devices
 };
 
 // ---- JSON
@@ -509,6 +510,37 @@ static void pack_path(const mlt_causes *c, mlt_text *json)
     mlt_text_add(json, "]}");
 }
 
+// ---- what devices copied
+
+// Sums by way, and the copies: rank, way, begin, end, bytes.
+static void pack_copies(const mlt_story *s, mlt_text *json)
+{
+    fn_sum ways[MLT_TRACE_HOWS] = {0};
+    uint64_t every = (s->copy_count + COPIES_MOST - 1) / COPIES_MOST;
+    char room[32];
+    mlt_text_add(json, ",\n\"copies\":{\"count\":%" PRIu64 ",\"all\":[", s->copy_count);
+    for (uint64_t i = 0; i < s->copy_count; i++) {
+        const mlt_story_copy *c = &s->copies[i];
+        ways[c->how].count++;
+        ways[c->how].bytes += c->bytes;
+        ways[c->how].ns += c->end - c->begin;
+        if (i % every)
+            continue;
+        put_item(json, "%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64, c->rank, c->how, c->begin, c->end,
+                 c->bytes);
+    }
+    mlt_text_add(json, "],\"ways\":[");
+    for (unsigned how = 0; how < MLT_TRACE_HOWS; how++) {
+        if (!ways[how].count)
+            continue;
+        put_item(json, "[%u,", how);
+        mlt_text_json(json, mlt_facts_how(&s->trace->facts, MLT_TRACE_COPIED, (uint8_t)how, room));
+        mlt_text_add(json, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", ways[how].count,
+                     ways[how].bytes, ways[how].ns);
+    }
+    mlt_text_add(json, "]}");
+}
+
 // ---- the whole
 
 static void pack_levels(const mlt_causes *c, mlt_text *json, mlt_text *data)
@@ -553,6 +585,7 @@ void mlt_pack_run(const mlt_causes *c, const mlt_moves *moves, const char *name,
     mlt_loggops machine = wishes->machine ? *wishes->machine : mlt_schedule_machine(s);
     mlt_schedules_write(s, &machine, json);
     pack_path(c, json);
+    pack_copies(s, json);
     pack_levels(c, json, data);
     pack_spans(c, wishes->spans, json, data);
     pack_messages(s, wishes->messages, json, data);

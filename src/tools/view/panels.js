@@ -34,6 +34,7 @@ const PANELS = {
   waits: { title: "Waits", make: panelWaits },
   flow: { title: "Flow", make: panelFlow, there: app => app.run.queues.length > 0 },
   stages: { title: "Stages", make: panelStages, there: app => app.run.paths.length > 0 },
+  copies: { title: "GPUs", make: panelCopies, there: app => app.run.copies.count > 0 },
   calls: { title: "Calls", make: panelCalls },
   path: { title: "Path", make: panelPath },
   selection: { title: "Selection", make: panelSelection },
@@ -308,6 +309,18 @@ function panelCalls(app) {
       cells: [run.name(fn), showCount(count), showTime(ns), showShare(ns, all), bytes ? showBytes(bytes) : "-", `${showTime(longest)}, rank ${rank}`],
       act: () => app.search(run.name(fn)),
     })))];
+}
+
+function panelCopies(app) {
+  const { count, ways, all } = app.run.copies, drawn = all.length / 5;
+  return [
+    element("h2", {}, "Copies by GPUs"),
+    table(["way", "times", "bytes", "time"], ways.map(([, name, times, bytes, ns]) => ({
+      cells: [name, showCount(times), showBytes(bytes), showTime(ns)] }))),
+    element("p", { className: "soft" }, "The thin lines below the ranks in the timeline are these copies, from the begin to the end that MPI saw." +
+            (drawn < count ? ` Of ${showCount(count)}, ${showCount(drawn)} are drawn.` : "") +
+            " “Through the host”: a message in chunks. “Between processes”: one process copies for both."),
+  ];
 }
 
 function panelPath(app) {

@@ -80,6 +80,7 @@ class Timeline {
     context.rect(this.left, 0, this.width, this.height);
     context.clip();
     if (this.isExact) this.drawNames(context, run);
+    this.drawCopies(context, run, colour);
     if (this.state.path) this.drawPath(context, run, colour);
     this.drawArrows(context, run, colour);
     this.drawSelection(context, run, colour);
@@ -315,6 +316,18 @@ class Timeline {
         last = y;
       }
       context.stroke();
+    }
+  }
+
+  // Copies by devices, below what the rank did.
+  drawCopies(context, run, colour) {
+    const all = run.copies.all, { t0, t1, r0, r1 } = this.state, high = Math.max(2 * this.scale, this.rankPixels() / 8);
+    if (!all.length || this.rankPixels() < 6 * this.scale) return;
+    context.fillStyle = colour("--fore");
+    for (let i = 0; i < all.length; i += 5) {
+      const rank = all[i], begin = all[i + 2], end = all[i + 3];
+      if (rank < r0 - 1 || rank > r1 || end < t0 || begin > t1) continue;
+      context.fillRect(this.x(begin), this.y(rank + 1) - high - 1, Math.max(this.scale, this.x(end) - this.x(begin)), high);
     }
   }
 
