@@ -3,7 +3,8 @@
 // bytes. It knows CUDA's driver by name only (dlopen), so no header of CUDA's is needed.
 //
 //   gpu floor               rank 0 alone: copies with their waits
-//   gpu pair [KEY]          two ranks: half round trips, vectors, message rate, host messages
+//   gpu pair [KEY]          two ranks: half round trips, vectors, message rate, host messages; the same of memory of a pool,
+//                           which goes through the host between processes
 //   gpu all [KEY]           all ranks: collective operations
 //
 // KEY is a prefix of the rows' names. Each row is a line: NAME VALUE UNIT, the best of some repeats.
@@ -22,6 +23,7 @@ static struct {
     int (*retain)(void **, int);
     int (*set)(void *);
     int (*alloc)(ptr *, size_t);
+    int (*alloc_pool)(ptr *, size_t, void *);
     int (*release)(ptr);
     int (*copy)(ptr, ptr, size_t, void *);
     int (*wait)(void *);
@@ -62,6 +64,7 @@ static void load(void)
     take(library, "cuDevicePrimaryCtxRetain", &cu.retain);
     take(library, "cuCtxSetCurrent", &cu.set);
     take(library, "cuMemAlloc_v2", &cu.alloc);
+    take(library, "cuMemAllocAsync", &cu.alloc_pool);
     take(library, "cuMemFree_v2", &cu.release);
     take(library, "cuMemcpyAsync", &cu.copy);
     take(library, "cuStreamSynchronize", &cu.wait);
@@ -73,18 +76,29 @@ static void load(void)
     check(cu.stream(&stream, 1), "cuStreamCreate");
 }
 
-static void *take_memory(size_t bytes)
+// Memory of a pool cannot be opened by another process.
+typedef enum kind { HOST, DEVICE, POOL } kind;
+
+static void *take_memory(kind kind, size_t bytes)
 {
     ptr at;
-    check(cu.alloc(&at, bytes), "cuMemAlloc");
+    if (kind == HOST)
+        return calloc(1, bytes);
+    if (kind == POOL)
+        check(cu.alloc_pool(&at, bytes, stream), "cuMemAllocAsync");
+    else
+        check(cu.alloc(&at, bytes), "cuMemAlloc");
     check(cu.fill(at, 0, bytes, stream), "cuMemsetD8Async");
     check(cu.wait(stream), "cuStreamSynchronize");
     return (void *)(uintptr_t)at;
 }
 
-static void give_memory(void *at)
+static void give_memory(kind kind, void *at)
 {
-    check(cu.release((uintptr_t)at), "cuMemFree");
+    if (kind == HOST)
+        free(at);
+    else
+        check(cu.release((uintptr_t)at), "cuMemFree");
 }
 
 static bool wanted(const char *name)
@@ -206,7 +220,7 @@ enum { SIZES = sizeof sizes / sizeof sizes[0], MOST = 256 << 20 };
 
 static void floors(void)
 {
-    work w = {take_memory(MOST), take_memory(MOST), 0, MPI_BYTE, 0};
+    work w = {take_memory(DEVICE, MOST), take_memory(DEVICE, MOST), 0, MPI_BYTE, 0};
     for (int i = 0; i < SIZES; i++) {
         char name[40], size[16];
         text_of(w.bytes = sizes[i], size);
@@ -214,14 +228,13 @@ static void floors(void)
         if (wanted(name))
             row(name, best_of(copy_step, &w, false), "us");
     }
-    give_memory(w.a);
-    give_memory(w.b);
+    give_memory(DEVICE, w.a);
+    give_memory(DEVICE, w.b);
 }
 
-static void pairs(bool device, const char *prefix)
+static void pairs(kind kind, const char *prefix)
 {
-    work w = {device ? take_memory(MOST) : calloc(1, MOST),
-              device ? take_memory(MOST) : calloc(1, MOST), 0, MPI_BYTE, 0};
+    work w = {take_memory(kind, MOST), take_memory(kind, MOST), 0, MPI_BYTE, 0};
     char name[40], size[16];
     for (int i = 0; i < SIZES; i++) {
         text_of(sizes[i], size);
@@ -232,13 +245,13 @@ static void pairs(bool device, const char *prefix)
     }
     // 64 MiB of data in blocks with gaps as long
     static const int blocks[] = {1, 2, 32};
-    for (int i = 0; i < 3 && device; i++) {
+    for (int i = 0; i < 3 && kind != HOST; i++) {
         MPI_Datatype vector;
         MPI_Type_vector((64 << 20) / 8 / blocks[i], blocks[i], 2 * blocks[i], MPI_DOUBLE, &vector);
         MPI_Type_commit(&vector);
         w.count = 1;
         w.type = vector;
-        snprintf(name, sizeof name, "vector%d.64M", blocks[i] * 8);
+        snprintf(name, sizeof name, "%svector%d.64M", kind == POOL ? "pool" : "", blocks[i] * 8);
         if (wanted(name))
             row(name, best_of(pingpong_step, &w, true) / 2, "us");
         MPI_Type_free(&vector);
@@ -248,13 +261,8 @@ static void pairs(bool device, const char *prefix)
     snprintf(name, sizeof name, "%srate.8B", prefix);
     if (wanted(name))
         row(name, WINDOW / best_of(rate_step, &w, true), "messages/us");
-    if (device) {
-        give_memory(w.a);
-        give_memory(w.b);
-    } else {
-        free(w.a);
-        free(w.b);
-    }
+    give_memory(kind, w.a);
+    give_memory(kind, w.b);
 }
 
 static void collectives(void)
@@ -271,14 +279,14 @@ static void collectives(void)
                 {"bcast.16M", bcast_step, 16 << 20},
                 {"allgather.16M", allgather_step, 16 << 20},
                 {"alltoall.16M", alltoall_step, 16 << 20}};
-    work w = {take_memory(32 << 20), take_memory(32 << 20), 0, MPI_DOUBLE, 0};
+    work w = {take_memory(DEVICE, 32 << 20), take_memory(DEVICE, 32 << 20), 0, MPI_DOUBLE, 0};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         w.count = (int)(list[i].bytes / 8);
         if (wanted(list[i].name))
             row(list[i].name, best_of(list[i].once, &w, true), "us");
     }
-    give_memory(w.a);
-    give_memory(w.b);
+    give_memory(DEVICE, w.a);
+    give_memory(DEVICE, w.b);
 }
 
 int main(int argc, char **argv)
@@ -289,14 +297,16 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     key = argc > 2 ? argv[2] : "";
     if (strcmp(what, "pair") == 0 && ranks == 2 && wanted("hostonly"))
-        pairs(false, "hostonly"); // before there is a context
+        pairs(HOST, "hostonly"); // before there is a context
     load();
     if (strcmp(what, "floor") == 0 && ranks == 1) {
         floors();
     } else if (strcmp(what, "pair") == 0 && ranks == 2) {
-        pairs(true, "device");
+        pairs(DEVICE, "device");
+        if (wanted("pool"))
+            pairs(POOL, "pool");
         if (wanted("hostbeside"))
-            pairs(false, "hostbeside");
+            pairs(HOST, "hostbeside");
     } else if (strcmp(what, "all") == 0) {
         collectives();
     } else {

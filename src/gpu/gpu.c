@@ -229,6 +229,28 @@ bool mlt_gpu_ask(const void *at)
     return false;
 }
 
+// ---- pinned memory
+
+bool mlt_gpu_pin(void *at, uint64_t bytes)
+{
+    const mlt_gpu_driver *cuda = mlt_gpu_driver_now();
+    bool lent = lend_context(cuda);
+    bool pinned = cuda->MemHostRegister(at, bytes, MLT_CU_HOST_PORTABLE) == MLT_CU_OK;
+    if (lent)
+        (void)cuda->CtxSetCurrent(NULL);
+    return pinned;
+}
+
+// What is refused: the context is gone, or the driver at its end, and nothing is pinned any more.
+void mlt_gpu_unpin(void *at)
+{
+    const mlt_gpu_driver *cuda = mlt_gpu_driver_now();
+    bool lent = lend_context(cuda);
+    (void)cuda->MemHostUnregister(at);
+    if (lent)
+        (void)cuda->CtxSetCurrent(NULL);
+}
+
 const mlt_type *mlt_gpu_twin_of_code(const mlt_type *type)
 {
     // acquire: the twins are filled in. The rank has seen it relaxed.

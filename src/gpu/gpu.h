@@ -109,6 +109,13 @@ void mlt_gpu_move(const mlt_type *to_type, void *to, const mlt_type *from_type, 
 void mlt_gpu_pack_runs(const void *base, const mlt_type_run *runs, uint32_t count, void *to);
 void mlt_gpu_unpack_runs(void *base, const mlt_type_run *runs, uint32_t count, const void *packed);
 
+// ---- memory of the host that copies cross the bus from, and to
+
+// Pins whole pages: their copies run while the caller goes on, and at the full rate. False: the driver
+// refuses, and copies of them wait, as those of any memory of the host. unpin: no copy of them is under way.
+bool mlt_gpu_pin(void *at, uint64_t bytes);
+void mlt_gpu_unpin(void *at);
+
 // ---- for reports
 
 // What is said of an address at which the program broke: "memory of GPU 0 (256 bytes at 0x...)". 0

@@ -210,6 +210,14 @@ static mlt_p2p_device *device_of(mlt_worker *w)
     return d;
 }
 
+void mlt_p2p_device_look(mlt_gpu_transfer *t)
+{
+    if (!mlt_gpu_transfer_look(t))
+        mlt_fatal("a message cannot be copied: a buffer that was memory of a GPU when the call was "
+                  "made, at %p or %p, is none now",
+                  t->to, t->from);
+}
+
 // The transfer joins the open batch; `what` is done when its data are there.
 static void join(mlt_worker *w, mlt_gpu_transfer *t, transfer what)
 {
@@ -218,10 +226,7 @@ static void join(mlt_worker *w, mlt_gpu_transfer *t, transfer what)
         what.recv->stage = STAGE_MOVING;
     if (what.send)
         what.send->stage = STAGE_MOVING;
-    if (!mlt_gpu_transfer_look(t)) // the program has freed it meanwhile
-        mlt_fatal("a message cannot be copied: a buffer that was memory of a GPU when the call was "
-                  "made, at %p or %p, is none now",
-                  t->to, t->from);
+    mlt_p2p_device_look(t);
     if (d->open && !mlt_gpu_batch_takes(d->open->batch, t))
         start_open(d);
     group *g = d->open;

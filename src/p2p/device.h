@@ -6,12 +6,13 @@
 // takes ten times as long as a small copy. It is the one with the lower number, so that of two that
 // exchange messages the other one leaves the device alone. It opens the other's memory (gpu/share.h),
 // and keeps it open. Where that is not possible, or a side has gaps or is memory of the host, the data go
-// in chunks, as those of types with gaps do.
+// in chunks (bounce.h), as those of types with gaps do.
 //
 // A small message that nobody receives yet leaves its device memory in the next progress step, too, as
 // one of host memory does at once. Until then a receive may come, and save that copy.
 #pragma once
 
+#include "gpu/batch.h"
 #include "p2p/p2p_int.h"
 
 typedef struct mlt_p2p_device mlt_p2p_device;
@@ -24,6 +25,10 @@ void mlt_p2p_device_move(mlt_worker *w, mlt_req *recv, const void *buf, const ml
 
 // A message to that rank is held whose sender, of this process, waits with data in memory of a device.
 void mlt_p2p_device_held(mlt_worker *w, mlt_rank *to);
+
+// Finds out whose memory it is. The job ends with a message if it is no device's: the program has freed it
+// meanwhile.
+void mlt_p2p_device_look(mlt_gpu_transfer *transfer);
 
 // ---- between processes
 

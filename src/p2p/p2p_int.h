@@ -16,6 +16,7 @@
 //                user's memory, if the receiver has no gaps (CTS: dst is 1); otherwise PIECE
 //   host, long   EAGER(data), in a long frame: as host, without RTS and CTS; complete when the
 //                system has it
+//   chunks and host: bounce buffers lie between them and a side in memory of a device (bounce.h)
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
 // device       RTS|DEVICE(sender, spot) .......... matched, both sides in memory of a device, and then one of
 //                                                  them copies for both (device.c):
@@ -126,6 +127,7 @@ typedef struct mlt_p2p_state {
     mlt_pool outs;
     struct mlt_p2p_device *device; // device.c; NULL until the first copy
     struct mlt_p2p_told *told;     // copied.c
+    struct mlt_p2p_bounce *bounce; // bounce.c; likewise
     uint64_t long_most; // largest eager message to another host, if its data need no copy
     uint64_t spin_ns;
     bool crowded;    // more workers than cores

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/upcalls.h"
+#include "p2p/bounce.h"
 #include "p2p/copied.h"
 #include "p2p/device.h"
 #include "p2p/kind.h"
@@ -493,12 +494,14 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         mlt_p2p_device_held(w, to);
 }
 
-static inline void unpack_next(mlt_req *recv, const void *data, uint64_t bytes)
+// The next bytes of a receive; moves recv->moved on. False: a device still copies, and completes it.
+static inline bool unpack_next(mlt_worker *w, mlt_req *recv, const void *data, uint64_t bytes)
 {
     if (!recv->type->contiguous && MLT_UNLIKELY(recv->type->device))
-        mlt_p2p_unpack_piece(recv, recv->moved, data, bytes);
-    else
-        unpack(recv, recv->moved, data, bytes);
+        return mlt_p2p_bounce_put(w, recv, data, bytes);
+    unpack(recv, recv->moved, data, bytes);
+    recv->moved += bytes;
+    return true;
 }
 
 static void chunk_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
@@ -507,15 +510,17 @@ static void chunk_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot,
     slot_chunk body;
     memcpy(&body, slot->payload, sizeof body);
     mlt_req *recv = (mlt_req *)(uintptr_t)body.receiver;
-    mlt_assert(recv->magic == MLT_REQ_MAGIC && recv->stage == STAGE_MOVING);
+    mlt_assert(recv->magic == MLT_REQ_MAGIC && recv->stage == STAGE_MOVING &&
+               body.offset == recv->moved);
+    bool there;
     if (slot->kind == SLOT_PIECE) {
-        unpack_next(recv, data, slot->bytes);
+        there = unpack_next(w, recv, data, slot->bytes);
     } else {
-        unpack_next(recv, mlt_wire_chunk_at(w->wire, peer->local, body.chunk), slot->bytes);
+        const void *chunk = mlt_wire_chunk_at(w->wire, peer->local, body.chunk);
+        there = unpack_next(w, recv, chunk, slot->bytes);
         mlt_wire_chunk_release(w->wire, peer->local, body.chunk);
     }
-    recv->moved += slot->bytes;
-    if (recv->moved == recv->got)
+    if (there && recv->moved == recv->got)
         mlt_req_complete(recv);
 }
 
@@ -640,12 +645,15 @@ static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *fr
         landed != (named->memory != NULL) || body.offset != recv->moved ||
         frame->length > recv->got - recv->moved)
         return false;
-    if (!landed)
-        unpack_next(recv, mlt_wire_frame_data(frame), frame->length);
-    recv->moved += frame->length;
+    bool there = true;
+    if (landed)
+        recv->moved += frame->length;
+    else
+        there = unpack_next(w, recv, mlt_wire_frame_data(frame), frame->length);
     if (recv->moved == recv->got) {
         (void)mlt_token_take(&w->wire->names, body.receiver, peer->worker);
-        mlt_req_complete(recv);
+        if (there)
+            mlt_req_complete(recv);
     }
     return true;
 }

@@ -10,6 +10,7 @@
 #include "base/upcalls.h"
 #include "os/jitter.h"
 #include "os/os.h"
+#include "p2p/bounce.h"
 #include "p2p/copied.h"
 #include "p2p/device.h"
 #include "p2p/p2p_int.h"
@@ -235,22 +236,31 @@ static void pack(const mlt_req *req, uint64_t from, void *to, uint64_t bytes)
         memcpy(to, (const char *)req->buf + from, bytes);
 }
 
-static void pack_next(const mlt_req *req, void *to, uint64_t bytes)
+// The next part of a stream.
+static void pack_next(mlt_worker *w, const mlt_req *req, void *to, uint64_t bytes)
 {
-    if (!req->type->contiguous && MLT_UNLIKELY(req->type->device))
-        mlt_p2p_pack_piece(req, req->moved, to, bytes);
+    if (req->type->contiguous)
+        memcpy(to, (const char *)req->buf + req->moved, bytes);
+    else if (MLT_UNLIKELY(req->type->device))
+        mlt_p2p_bounce_take(w, req, to, bytes);
     else
-        pack(req, req->moved, to, bytes);
+        mlt_type_pack(req->type, req->buf, req->moved, to, bytes);
 }
 
-// A piece of a message that does not fit the caches anyway: leave them to the chunks.
-static void pack_streaming(const mlt_req *req, void *to, uint64_t bytes)
+// Of a message that does not fit the caches anyway: leave them to the chunks.
+static void pack_streaming(mlt_worker *w, const mlt_req *req, void *to, uint64_t bytes)
 {
     if (!req->type->contiguous || req->total < STREAM_LEAST || bytes % 64) {
-        pack_next(req, to, bytes);
+        pack_next(w, req, to, bytes);
         return;
     }
     mlt_arch_copy_once(to, (const char *)req->buf + req->moved, bytes);
+}
+
+// How far a stream can be sent now.
+static inline uint64_t stream_reach(mlt_worker *w, const mlt_peer *peer, mlt_req *req)
+{
+    return MLT_UNLIKELY(req->type->device) ? mlt_p2p_bounce_reach(w, peer, req) : req->total;
 }
 
 // Whether the data of a send to another host go with its envelope, out of the user's memory.
@@ -597,10 +607,10 @@ void mlt_p2p_forget(mlt_worker *w)
 
 // ---- streams
 
-// Sends a piece of a stream through the ring; false if there is no room.
-static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req)
+// Sends a piece of a stream, which can be sent up to `reach`, through the ring; false if there is no room.
+static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req, uint64_t reach)
 {
-    uint64_t n = req->total - req->moved, most = piece_most(w, peer);
+    uint64_t n = reach - req->moved, most = piece_most(w, peer);
     if (n > most)
         n = most;
     unsigned char *data = NULL;
@@ -608,7 +618,7 @@ static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     mlt_slot *slot = mlt_wire_reserve(w->wire, peer, sizeof body, n, &data);
     if (!slot)
         return false;
-    pack_next(req, data, n);
+    pack_next(w, req, data, n);
     bool lands = mlt_peer_is_far(peer) && req->lands;
     mlt_slot_fill(slot, lands ? SLOT_DATA : SLOT_PIECE, 0, 0, (mlt_envelope){.bytes = n});
     memcpy(slot->payload, &body, sizeof body);
@@ -622,10 +632,10 @@ static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 
 // Sends the next part of a stream to another host: out of the user's memory, if neither side has
 // gaps.
-static bool push_far(mlt_worker *w, mlt_peer *peer, mlt_req *req)
+static bool push_far(mlt_worker *w, mlt_peer *peer, mlt_req *req, uint64_t reach)
 {
     if (!req->lands || !req->type->contiguous)
-        return push_piece(w, peer, req);
+        return push_piece(w, peer, req, reach);
     uint64_t n = req->total - req->moved;
     if (n > FAR_PART)
         n = FAR_PART;
@@ -643,7 +653,8 @@ static bool push_far(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 static bool pump_far(mlt_worker *w, mlt_peer *peer, mlt_req *req, bool *done)
 {
     bool any = false;
-    while (!peer->waits && req->moved < req->total && push_far(w, peer, req))
+    for (uint64_t reach; !peer->waits && req->moved < (reach = stream_reach(w, peer, req)) &&
+                         push_far(w, peer, req, reach);)
         any = true;
     if (any)
         (void)mlt_p2p_push(w);
@@ -654,20 +665,19 @@ static bool pump_far(mlt_worker *w, mlt_peer *peer, mlt_req *req, bool *done)
 
 // Bytes to put into the next chunk. Data with gaps takes long to pack and to unpack, so a message
 // of few chunks goes in smaller ones: both sides then work at the same time.
-static uint64_t chunk_fill(const mlt_worker *w, const mlt_req *req)
+static uint64_t chunk_fill(const mlt_worker *w, const mlt_req *req, uint64_t reach)
 {
     enum { LEAST = 8 << 10, PARTS = 8 };
     uint64_t most = w->wire->chunk_bytes, part = req->total / PARTS;
-    if (!req->type->contiguous && part < most)
+    if (!req->type->contiguous && part < most && !req->type->device)
         most = part > LEAST ? part : LEAST;
-    uint64_t left = req->total - req->moved;
+    uint64_t left = reach - req->moved;
     return left < most ? left : most;
 }
 
 // Sends one chunk of a stream; false if there is no chunk or no room.
-static bool push_chunk(mlt_worker *w, mlt_req *req)
+static bool push_chunk(mlt_worker *w, mlt_peer *peer, mlt_req *req, uint64_t reach)
 {
-    mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
     if (peer->waits)
         return false;
     mlt_slot *slot = mlt_ring_reserve(&peer->tx, 0, NULL);
@@ -675,9 +685,9 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
         return false;
     int32_t chunk = mlt_wire_chunk_take(w->wire, req->total >= STREAM_LEAST, peer->local);
     if (chunk < 0) // the reserved slot was not published: it stays the next one
-        return chunk == MLT_CHUNK_NONE && push_piece(w, peer, req);
-    uint64_t n = chunk_fill(w, req);
-    pack_streaming(req, mlt_wire_chunk_at(w->wire, w->wire->local, (uint32_t)chunk), n);
+        return chunk == MLT_CHUNK_NONE && push_piece(w, peer, req, reach);
+    uint64_t n = chunk_fill(w, req, reach);
+    pack_streaming(w, req, mlt_wire_chunk_at(w->wire, w->wire->local, (uint32_t)chunk), n);
     slot_chunk body = {.receiver = req->remote, .offset = req->moved, .chunk = (uint32_t)chunk};
     mlt_slot_fill(slot, SLOT_DATA, 0, 0, (mlt_envelope){.bytes = n});
     memcpy(slot->payload, &body, sizeof body);
@@ -695,7 +705,8 @@ bool mlt_p2p_pump(mlt_worker *w)
         if (mlt_peer_is_far(peer)) {
             any |= pump_far(w, peer, req, &done);
         } else {
-            while (req->moved < req->total && push_chunk(w, req))
+            for (uint64_t reach; req->moved < (reach = stream_reach(w, peer, req)) &&
+                                 push_chunk(w, peer, req, reach);)
                 any = true;
             done = req->moved == req->total;
         }

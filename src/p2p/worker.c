@@ -12,6 +12,7 @@
 #include "os/apart.h"
 #include "os/fd.h"
 #include "os/os.h"
+#include "p2p/bounce.h"
 #include "p2p/copied.h"
 #include "p2p/device.h"
 #include "p2p/live.h"
@@ -420,6 +421,7 @@ void mlt_worker_free(mlt_worker *w)
     if (w->p2p) {
         mlt_p2p_device_free(w);
         mlt_p2p_copied_free(w);
+        mlt_p2p_bounce_free(w);
         mlt_pool_fini(&w->p2p->outs);
         mlt_pool_fini(&w->messages);
         mlt_os_apart_free(w->p2p);
