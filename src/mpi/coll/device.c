@@ -9,6 +9,7 @@
 #include "gpu/batch.h"
 #include "gpu/gpu.h"
 #include "mpi/comm/shared.h"
+#include "mpi/settings.h"
 #include "p2p/worker.h"
 
 static const uint64_t note_over = UINT64_C(1) << 62;
@@ -141,7 +142,9 @@ bool mlt_device_can_take(const mlt_coll_job *job)
     case MLT_COLL_REDUCE:
     case MLT_COLL_ALLREDUCE:
     case MLT_COLL_SCAN:
-        return op && op->kernel && mlt_gpu_batch_reduces(op->kernel, op->element);
+        // A device has an order of its own in which it combines.
+        return op && op->kernel && (op->exact || !mlt_mpi_settings.reproducible) &&
+               mlt_gpu_batch_reduces(op->kernel, op->element);
     default:
         return false;
     }
