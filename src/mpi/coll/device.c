@@ -86,7 +86,8 @@ mlt_device_member *mlt_device_member_find(mlt_worker *worker, uint32_t context, 
     while (p && (p->context != context || p->first != first))
         p = p->next;
     // The worker's own entry: as long as it says so, the worker holds the place.
-    bool own = p && p->is_here && rank < p->size && p->members[rank].worker == worker;
+    bool own = p && p->is_here && rank < p->size &&
+               atomic_load_explicit(&p->members[rank].worker, memory_order_relaxed) == worker;
     pthread_mutex_unlock(&all.lock);
     return own ? &p->members[rank] : NULL;
 }

@@ -57,10 +57,12 @@ struct mlt_device_call {
 
 // A rank of a communicator of several processes; its worker's alone.
 typedef struct mlt_device_member {
-    mlt_worker *worker; // NULL: it has used no memory of a device there
-    bool asks;          // the copier wants to hear of all its calls
-    uint32_t next;      // the number of its next call, at least
-    uint32_t open;      // calls that the copier has not decided
+    // NULL: it has used no memory of a device there. Its worker writes it; others may compare it with
+    // themselves, for which relaxed is enough.
+    _Atomic(mlt_worker *) worker;
+    bool asks;     // the copier wants to hear of all its calls
+    uint32_t next; // the number of its next call, at least
+    uint32_t open; // calls that the copier has not decided
 } mlt_device_member;
 
 // A communicator, as this process knows it.

@@ -143,9 +143,9 @@ mlt_device_call *mlt_device_ask(mlt_device_place *p, const mlt_coll_job *job, ui
     mlt_worker *w = job->comm->owner->worker;
     mlt_device_member *member = &p->members[rank];
     member->next = number + 1;
-    if (!member->worker &&
+    if (!atomic_load_explicit(&member->worker, memory_order_relaxed) &&
         (mlt_device_side_is_there(&job->in) || mlt_device_side_is_there(&job->out))) {
-        member->worker = w;
+        atomic_store_explicit(&member->worker, w, memory_order_relaxed);
         tell_copier(p, w, rank, DEVICE_LOOK, NULL, 0);
     }
     if (!member->asks)
@@ -196,8 +196,8 @@ void mlt_device_ask_bye(mlt_device_place *p, mlt_worker *worker)
 {
     bool looked = false;
     for (uint32_t r = 0; worker && r < p->size; r++)
-        if (p->members[r].worker == worker) {
-            p->members[r] = (mlt_device_member){0};
+        if (atomic_load_explicit(&p->members[r].worker, memory_order_relaxed) == worker) {
+            atomic_store_explicit(&p->members[r].worker, NULL, memory_order_relaxed);
             looked = true;
         }
     if (looked)
