@@ -326,6 +326,21 @@ static void rules(void)
     drop_buffers();
 }
 
+// The last rank is driverless.c.
+static void driverless(void)
+{
+    make_buffers();
+    for (int i = 0; i < 20; i++) {
+        set_ints(ON_DEVICE, from, N, me);
+        MPI_Allreduce(from, to, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        CHECK(has_ints(ON_DEVICE, to, N, sum_of_ranks(ranks), ranks));
+        set_ints(ON_DEVICE, from, N, me == i % ranks ? i : -1);
+        MPI_Bcast(from, N, MPI_INT, i % ranks, MPI_COMM_WORLD);
+        CHECK(has_ints(ON_DEVICE, from, N, i, 1));
+    }
+    drop_buffers();
+}
+
 static int class_of(int code)
 {
     int class = 0;
@@ -430,9 +445,9 @@ static const struct {
     const char *name;
     void (*run)(void);
 } tricks[] = {
-    TRICK(alone),  TRICK(anyhow),    TRICK(pools), TRICK(later),    TRICK(mixed),
-    TRICK(ahead),  TRICK(split),     TRICK(rules), TRICK(disagree), TRICK(disagree_ordinary),
-    TRICK(absent), TRICK(operators), TRICK(bits)};
+    TRICK(alone),  TRICK(anyhow),    TRICK(pools), TRICK(later),     TRICK(mixed),
+    TRICK(ahead),  TRICK(split),     TRICK(rules), TRICK(disagree),  TRICK(disagree_ordinary),
+    TRICK(absent), TRICK(operators), TRICK(bits),  TRICK(driverless)};
 
 int main(int argc, char **argv)
 {
