@@ -276,6 +276,43 @@ static void ahead(void)
     drop_buffers();
 }
 
+// A great many small ones, of which each rank has some in host memory by chance: whatever way a call goes, a
+// rank's calls begin in order.
+static void order(void)
+{
+    enum { MANY = 250 };
+    static OWN int host[2 * MANY];
+    uint64_t chance = (uint64_t)me * 104729;
+    MPI_Request request[3 * MANY];
+    int *data[2 * MANY], *device = get_memory(ON_DEVICE, sizeof host);
+    MPI_Comm comm;
+    meet();
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -me, &comm);
+    for (int round = 0; round < 6; round++) {
+        for (int i = 0; i < 2 * MANY; i++)
+            data[i] = (round < 2 || draw(&chance, 2) ? device : host) + i;
+        set_ints(ON_DEVICE, device, 2 * MANY, 5);
+        for (int i = 0; i < 2 * MANY; i++)
+            host[i] = 5 + i;
+        if (round % 2 && me == 0)
+            usleep(2000);
+        for (int i = 0; i < MANY; i++) {
+            MPI_Ibarrier(comm, &request[3 * i]);
+            MPI_Iallreduce(MPI_IN_PLACE, data[2 * i], 1, MPI_INT, MPI_SUM, comm,
+                           &request[3 * i + 1]);
+            MPI_Ibcast(data[2 * i + 1], 1, MPI_INT, 1 % ranks, comm, &request[3 * i + 2]);
+        }
+        MPI_Waitall(3 * MANY, request, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < MANY; i++) {
+            kind one = data[2 * i] == host + 2 * i ? HOST : ON_DEVICE;
+            CHECK(has_ints(one, data[2 * i], 1, (5 + 2 * i) * ranks, 0));
+        }
+    }
+    MPI_Comm_free(&comm);
+    drop_memory(ON_DEVICE, device);
+    drop_buffers();
+}
+
 // Communicators that come and go, and have each other's context numbers.
 static void split(void)
 {
@@ -445,9 +482,9 @@ static const struct {
     const char *name;
     void (*run)(void);
 } tricks[] = {
-    TRICK(alone),  TRICK(anyhow),    TRICK(pools), TRICK(later),     TRICK(mixed),
-    TRICK(ahead),  TRICK(split),     TRICK(rules), TRICK(disagree),  TRICK(disagree_ordinary),
-    TRICK(absent), TRICK(operators), TRICK(bits),  TRICK(driverless)};
+    TRICK(alone),  TRICK(anyhow),    TRICK(pools), TRICK(later),      TRICK(mixed),
+    TRICK(ahead),  TRICK(split),     TRICK(rules), TRICK(disagree),   TRICK(disagree_ordinary),
+    TRICK(absent), TRICK(operators), TRICK(bits),  TRICK(driverless), TRICK(order)};
 
 int main(int argc, char **argv)
 {

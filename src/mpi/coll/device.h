@@ -33,8 +33,9 @@
 //
 // - A rank decides alone that it passes, and goes on with the ordinary schedule at once: it has memory
 //   of the host, with gaps, or that cannot be shared, or the call is none of those that a device does.
-//   So host memory waits for nobody. Only a rank that sends a JOB waits for an answer; it begins the
-//   ordinary schedule when it is told to, perhaps after later calls, which their numbers keep apart.
+//   So host memory waits for nobody. Only a rank that sends a JOB waits for an answer, and begins the
+//   ordinary schedule when it is told to. As teams want a rank's calls in their order (coll/team.h), later
+//   ordinary calls of a rank that still waits for an answer begin after that, too.
 // - Before a rank has used memory of a device on a communicator it sends nothing. Before all have,
 //   nobody does after LOOK, so that a communicator on which some ranks have no such memory, or no
 //   driver, costs nothing either.

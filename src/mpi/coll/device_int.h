@@ -62,7 +62,8 @@ typedef struct mlt_device_member {
     _Atomic(mlt_worker *) worker;
     bool asks;     // the copier wants to hear of all its calls
     uint32_t next; // the number of its next call, at least
-    uint32_t open; // calls that the copier has not decided
+    // Calls of which it does not know yet who takes them, and ordinary ones behind them, in order.
+    struct mlt_device_asked *first, **last; // last: only if there is a first
 } mlt_device_member;
 
 // A communicator, as this process knows it.

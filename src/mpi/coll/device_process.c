@@ -51,9 +51,11 @@ typedef struct over_message {
     char why[MLT_DEVICE_WHY];
 } over_message;
 
-// A call that the copier knows of, or is about to.
-typedef struct asked {
+// A call that the copier knows of, or is about to; or one that has to wait for such a call.
+typedef struct mlt_device_asked {
+    struct mlt_device_asked *next; // of the rank
     mlt_device_call call;
+    bool is_ordinary; // it begins when it is the first
     mlt_coll_job *job;
     mlt_req *req;
     mlt_gpu_transfer known[2]; // in, out; in the copier's own process
@@ -62,6 +64,31 @@ typedef struct asked {
 } asked;
 
 // ---- a rank
+
+static mlt_device_member *member_of(const asked *a)
+{
+    return &a->call.place->members[a->job->comm->rank];
+}
+
+static void put_asked(asked *a)
+{
+    mlt_device_member *member = member_of(a);
+    if (!member->first)
+        member->last = &member->first;
+    *member->last = a;
+    member->last = &a->next;
+}
+
+static void remove_asked(asked *a)
+{
+    mlt_device_member *member = member_of(a);
+    asked **link = &member->first;
+    while (*link != a)
+        link = &(*link)->next;
+    *link = a->next;
+    if (!*link)
+        member->last = link;
+}
 
 static uint32_t process_at(const mlt_worker *w, uint32_t worker)
 {
@@ -150,16 +177,15 @@ mlt_device_call *mlt_device_ask(mlt_device_place *p, const mlt_coll_job *job, ui
     }
     if (!member->asks)
         return NULL;
-    asked *a = NULL;
-    if (mlt_device_can_take(job)) {
-        a = mlt_xcalloc(1, sizeof *a);
-        if (show_job(p, w, job, a)) {
-            a->call = (mlt_device_call){.asks = true, .place = p, .number = number};
-            return &a->call;
-        }
-    }
-    free(a);
+    asked *a = mlt_xcalloc(1, sizeof *a);
+    a->call = (mlt_device_call){.asks = true, .place = p, .number = number};
+    if (mlt_device_can_take(job) && show_job(p, w, job, a))
+        return &a->call;
     tell_copier(p, w, rank, DEVICE_PASS, &number, sizeof number);
+    a->is_ordinary = true;
+    if (member->first) // which has to begin before it
+        return &a->call;
+    free(a);
     return NULL;
 }
 
@@ -175,6 +201,9 @@ void mlt_device_ask_join(mlt_device_call *call, mlt_coll_job *job, mlt_req *req)
     uint32_t rank = (uint32_t)job->comm->rank;
     a->job = job;
     a->req = req;
+    put_asked(a);
+    if (a->is_ordinary)
+        return;
     a->message.call = (uintptr_t)a;
     a->message.number = call->number;
     a->message.collective = what->collective;
@@ -183,7 +212,6 @@ void mlt_device_ask_join(mlt_device_call *call, mlt_coll_job *job, mlt_req *req)
     a->message.element = what->element;
     a->message.count = what->count;
     a->message.op = number_of_op(what->op);
-    call->place->members[rank].open++;
     tell_copier(call->place, req->rank->worker, rank, DEVICE_JOB, &a->message, sizeof a->message);
 }
 
@@ -207,21 +235,40 @@ void mlt_device_ask_bye(mlt_device_place *p, mlt_worker *worker)
 void mlt_device_settle(mlt_rank *me, const mlt_comm *comm)
 {
     const mlt_device_place *p = comm->shared ? comm->shared->device : NULL;
-    while (p && p->is_here && p->members[comm->rank].open)
+    while (p && p->is_here && p->members[comm->rank].first)
         mlt_p2p_poll(me);
 }
 
 static void be_ordinary(mlt_work *work)
 {
     asked *a = mlt_container_of(work, asked, work);
-    a->call.place->members[a->job->comm->rank].open--;
-    mlt_coll_go_ordinary(a->job, a->req);
-    free(a);
+    mlt_device_member *member = member_of(a);
+    mlt_comm *comm = a->job->comm; // with which the member goes
+    mlt_comm_hold(comm);
+    while ((a = member->first) && a->is_ordinary) {
+        remove_asked(a);
+        mlt_coll_go_ordinary(a->job, a->req);
+        free(a);
+    }
+    mlt_comm_drop(comm);
 }
 
-static void end_asked(asked *a, const over_message *message)
+// It may be the first now.
+static void begin_ordinary(mlt_worker *w, asked *a)
 {
-    a->call.place->members[a->job->comm->rank].open--;
+    if (!a || !a->is_ordinary || member_of(a)->first != a)
+        return;
+    a->work.run = be_ordinary;
+    mlt_worker_later(w, &a->work);
+}
+
+static void end_asked(mlt_worker *w, asked *a, const over_message *message)
+{
+    mlt_device_member *member = member_of(a);
+    bool was_first = member->first == a;
+    remove_asked(a);
+    if (was_first)
+        begin_ordinary(w, member->first);
     a->req->status = (mlt_status)message->status;
     if (a->req->status != MLT_OK)
         memcpy(a->call.copies.why, message->why, sizeof message->why);
@@ -620,11 +667,11 @@ static void told_rank(mlt_worker *w, uint32_t from, const mlt_packet *packet, co
     memcpy(&over, data, bytes);
     asked *a = (asked *)(uintptr_t)over.call;
     if (packet->kind == DEVICE_OVER) {
-        end_asked(a, &over);
+        end_asked(w, a, &over);
         return;
     }
-    a->work.run = be_ordinary;
-    mlt_worker_later(w, &a->work);
+    a->is_ordinary = true;
+    begin_ordinary(w, a);
 }
 
 void mlt_device_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
