@@ -22,6 +22,7 @@ typedef struct opened {
     mlt_cu_context context;
     uintptr_t at; // 0: refused
     uint64_t used;
+    mlt_gpu_transfer known; // what was found out of it
 } opened;
 
 static struct {
@@ -77,13 +78,24 @@ static opened *find_opened(uint32_t process, uint64_t id)
 
 mlt_gpu_seen mlt_gpu_see(uint32_t process, const mlt_gpu_spot *spot, void **at)
 {
+    mlt_gpu_transfer known;
+    mlt_gpu_seen seen = mlt_gpu_see_known(process, spot, &known);
+    if (seen == MLT_GPU_SEEN)
+        *at = known.to;
+    return seen;
+}
+
+mlt_gpu_seen mlt_gpu_see_known(uint32_t process, const mlt_gpu_spot *spot, mlt_gpu_transfer *known)
+{
     pthread_mutex_lock(&share.lock);
     opened *o = find_opened(process, spot->id);
     mlt_gpu_seen seen = !o ? MLT_GPU_UNSEEN : o->at ? MLT_GPU_SEEN : MLT_GPU_REFUSED;
     if (seen == MLT_GPU_SEEN) {
         o->users++;
         o->used = ++share.uses;
-        *at = (void *)(o->at + spot->offset);
+        *known = o->known;
+        known->to = (void *)(o->at + spot->offset);
+        known->from = known->to;
     }
     pthread_mutex_unlock(&share.lock);
     return seen;
@@ -144,13 +156,16 @@ void mlt_gpu_open(uint32_t process, const mlt_gpu_key *key, const void *like)
                 at = 0;
             mlt_gpu_leave(cuda, current);
         }
+        mlt_gpu_transfer known = {.to = (void *)(uintptr_t)at, .from = (void *)(uintptr_t)at};
+        (void)(at && mlt_gpu_transfer_look(&known));
         *MLT_ARRAY_ADD(share.opened, share.count, share.room) = (opened){.process = process,
                                                                          .id = key->id,
                                                                          .start = key->start,
                                                                          .bytes = key->bytes,
                                                                          .context = look.context,
                                                                          .at = (uintptr_t)at,
-                                                                         .used = ++share.uses};
+                                                                         .used = ++share.uses,
+                                                                         .known = known};
     }
     pthread_mutex_unlock(&share.lock);
 }

@@ -37,6 +37,12 @@ typedef enum mlt_gpu_seen {
 // A spot of the process with that number, of this host's.
 mlt_gpu_seen mlt_gpu_see(uint32_t process, const mlt_gpu_spot *spot, void **at);
 
+// The same, of several such spots at once: what mlt_gpu_transfer_look finds out of a transfer from there
+// to there, without asking for each. `to` and `from` are where it lies.
+struct mlt_gpu_transfer;
+mlt_gpu_seen mlt_gpu_see_known(uint32_t process, const mlt_gpu_spot *spot,
+                               struct mlt_gpu_transfer *known);
+
 void mlt_gpu_unsee(uint32_t process, uint64_t id);
 
 // Opens it, in the context of `like`, memory of this process. Whether that worked, mlt_gpu_see tells.

@@ -77,6 +77,8 @@ static void packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *pac
         mlt_win_packet(worker, from, packet, data, bytes);
     else if (mlt_part_owns_packet(packet->kind))
         mlt_part_packet(worker, from, packet, data, bytes);
+    else if (mlt_device_packet_is(packet->kind))
+        mlt_device_packet(worker, from, packet, data, bytes);
     else if (packet->kind == MLT_PACKET_STRICT)
         mlt_strict_packet(worker, packet, data, bytes);
 #if MLT_WITH_CSP

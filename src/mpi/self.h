@@ -80,9 +80,10 @@ typedef struct mlt_mpi_worker {
     struct mlt_mpi_profile *profile; // NULL without --report
     mlt_pool jobs;                   // of collective operations, see coll.c
     struct mlt_coll_rooms *rooms;    // coll.c: memory for copies; NULL until the first
-    bool coll_failed;                // an error of a collective call was raised
-    uint32_t change;                 // coll/outside.h: the last one from outside that it knows of
-    struct {                         // op.c: what was found last; predefined ones only
+    struct mlt_device_meetings *meetings; // coll/device.h; NULL: no rank uses memory of a device
+    bool coll_failed;                     // an error of a collective call was raised
+    uint32_t change; // coll/outside.h: the last one from outside that it knows of
+    struct {         // op.c: what was found last; predefined ones only
         MPI_Op handle;
         const mlt_type *type;
         mlt_coll_op op;

@@ -2,7 +2,7 @@
 // Collective calls by chance, from and into memory of every kind that each rank chooses for itself:
 // what they leave is what a sum by hand says, and gaps stay as they are.
 //
-// collective SEED CALLS
+// collective SEED CALLS [plain]: all of it on the device, without gaps
 #include "gpu_test.h"
 
 enum { UNIT = 6, PENDING = 3, COMMS = 4, TYPES = 5 };
@@ -50,6 +50,7 @@ typedef struct pending {
 static OWN MPI_Comm comms[COMMS];
 static OWN int seed;
 static OWN bool all_on_device; // of the call
+static OWN bool plain;
 
 static void make_shapes(void)
 {
@@ -171,11 +172,13 @@ static void begin_call(pending *p, int number)
     int count = sizes[draw(&all, size > 8 ? 6 : 8)] * UNIT, root = (int)(draw(&all, 1000)) % size;
     bool in_place = draw(&all, 3) == 0, blocks = draw(&all, 2) == 0;
     MPI_Op op = (MPI_Op[]){MPI_SUM, MPI_MAX, MPI_BXOR}[draw(&all, 3)];
-    all_on_device = draw(&all, 2);
+    all_on_device = draw(&all, 2) || plain;
     uint64_t own = all + (uint64_t)me * 7919u; // each its own
     for (int i = 0; i < 3; i++)
         (void)draw(&own, 2);
     const shape *s = &shapes[draw(&own, TYPES)], *t = &shapes[draw(&own, TYPES)];
+    if (plain)
+        s = t = &shapes[0];
     *p = (pending){.request = MPI_REQUEST_NULL, .number = number};
     bool is_root = rank == root, reduces = what == REDUCE || what == ALLREDUCE || what == SCAN;
     if (what == REDUCE_PAIRS) {
@@ -281,7 +284,8 @@ int main(int argc, char **argv)
 {
     pending open[PENDING];
     begin(&argc, &argv);
-    CHECK(argc == 3);
+    CHECK(argc == 3 || argc == 4);
+    plain = argc == 4;
     seed = atoi(argv[1]);
     int calls = atoi(argv[2]);
     make_shapes();

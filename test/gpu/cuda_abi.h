@@ -166,3 +166,5 @@ cu_result cuLaunchKernel(cu_function function, unsigned grid_x, unsigned grid_y,
 
 // Of the stand-in alone, for tests: where the processor finds device memory, past all streams.
 void *stand_in_memory(cu_ptr at) __attribute__((weak));
+// How many copies, kernels and the like this process has given to streams.
+unsigned long long stand_in_operations(void) __attribute__((weak));

@@ -269,6 +269,14 @@ API void *stand_in_memory(cu_ptr at)
     return own;
 }
 
+API unsigned long long stand_in_operations(void)
+{
+    pthread_mutex_lock(&gpu.lock);
+    unsigned long long numbers = gpu.numbers;
+    pthread_mutex_unlock(&gpu.lock);
+    return numbers;
+}
+
 static void memory_remove(memory *m)
 {
     memory **at = &gpu.memories;

@@ -18,6 +18,7 @@
 #include "coll/rulebook.h"
 #include "mpi/coll/change.h"
 #include "mpi/coll/coll.h"
+#include "mpi/coll/device.h"
 #include "mpi/coll/op.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
@@ -84,6 +85,7 @@ static int change_compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, const cha
 {
     uint64_t own = why[0] ? UINT32_MAX - (uint64_t)mlt_comm_order(comm) : 0;
     uint64_t all[AGREED] = {hash, ~hash, own};
+    mlt_device_settle(me, comm);
     wait_for_walks(me, comm);
     int code = greatest(me, comm, all);
     if (code != MPI_SUCCESS)

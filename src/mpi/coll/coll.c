@@ -315,6 +315,13 @@ static inline void coll_start(mlt_coll_job *job, mlt_req *req)
                   &job->what, in, out, req);
 }
 
+void mlt_coll_go_ordinary(mlt_coll_job *job, mlt_req *req)
+{
+    job->device = NULL;
+    furnish(req->rank, job);
+    coll_start(job, req);
+}
+
 // The schedule is over.
 static inline void land(const mlt_coll_job *job, mlt_status status)
 {
@@ -484,7 +491,7 @@ void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
     int32_t awaits = -1;
     // Along a path it may not have come further than to its check.
     if (job && job->device)
-        missing = mlt_device_missing(job->device);
+        missing = mlt_device_missing(job->device, &awaits);
     else if (!mlt_team_look(team, number, fixed, &missing, &awaits) && team->paths &&
              team->paths->checks)
         (void)mlt_team_look(team, number - 1, fixed, &missing, &awaits);

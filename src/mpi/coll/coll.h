@@ -76,6 +76,9 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, const mlt_how *how);
 int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
                    const mlt_how *how);
 
+// The job of which mlt_device_look said that a device may take it: none does (device.h).
+void mlt_coll_go_ordinary(mlt_coll_job *job, mlt_req *req);
+
 // MPI_Scan, MPI_Exscan and the other reductions of one block (reduce.c).
 int mlt_coll_one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
                        MPI_Count count, const mlt_type *type, MPI_Op handle, int root,

@@ -19,6 +19,7 @@
 #include "coll/where.h"
 #include "mpi/coll/change.h"
 #include "mpi/coll/coll.h"
+#include "mpi/coll/device.h"
 #include "mpi/coll/outside.h"
 #include "mpi/coll/reduce_to.h"
 #include "mpi/intercept.h"
@@ -130,6 +131,7 @@ void mlt_coll_worker_init(mlt_worker *worker)
 void mlt_coll_worker_fini(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
+    mlt_device_worker_fini(worker);
     free(w->forced);
     if (w->ledger->interceptors) { // what went along them after MPI_Finalize, or without it
         mlt_interceptors_report(w->ledger->interceptors);

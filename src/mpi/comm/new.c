@@ -107,7 +107,7 @@ void mlt_comm_shared_drop(mlt_comm_shared *shared)
     mlt_comm_sources_free(shared->sources);
     free(shared->locals);
     mlt_coll_hosts_free(shared->hosts);
-    mlt_device_place_drop(shared->device);
+    mlt_device_place_drop(shared->device, shared->id ? shared->id->worker : NULL);
     drop_worlds(shared);
     mlt_context_drop(shared->id);
     free(shared);
