@@ -73,7 +73,7 @@ typedef struct mlt_tool_counts {
     mlt_ctl_moves moves;
     uint64_t lock_waits, lock_wait_ns; // in MPI_Win_lock and MPI_Win_lock_all
     uint64_t partitioned_received, partitioned_received_bytes;
-    mlt_ctl_copies copies; // by devices
+    mlt_ctl_copies copies;                                           // by devices
     uint64_t last_wait, last_large, last_collective, last_algorithm; // enumerations of pvar.c
 } mlt_tool_counts;
 
