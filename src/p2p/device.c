@@ -273,7 +273,7 @@ static uint32_t process_of(const mlt_worker *w, uint32_t worker)
 
 bool mlt_p2p_device_is_plain(const mlt_type *type)
 {
-    return type->device && !type->layout && (int64_t)type->size == type->extent;
+    return type->device && mlt_type_is_dense(type);
 }
 
 bool mlt_p2p_device_shows(const mlt_peer *peer, const mlt_req *send, mlt_gpu_spot *spot)

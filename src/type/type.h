@@ -32,6 +32,13 @@ typedef struct mlt_type {
 } mlt_type;
 _Static_assert(sizeof(mlt_type) == 64, "a handle is looked up in the table below by a shift");
 
+// Element i is the `size` bytes at i * extent, in whatever memory.
+static inline bool mlt_type_is_dense(const mlt_type *type)
+{
+    return type->contiguous ||
+           (type->device && !type->layout && (int64_t)type->size == type->extent);
+}
+
 // All predefined types, indexed by handle value & 1023; absent ones have magic 0. Generated from
 // spec/datatypes.tsv.
 extern const mlt_type mlt_type_predefined[1024] __attribute__((visibility("hidden")));

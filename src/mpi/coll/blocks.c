@@ -20,8 +20,8 @@ static inline int check_apart(mlt_rank *me, mlt_comm *comm, mlt_collective colle
 {
     uint64_t bytes = mlt_coll_data_bytes(all), area = bytes * (uint64_t)comm->size;
     uint64_t own = collective == MLT_COLL_ALLTOALL ? area : bytes;
-    if (MLT_LIKELY(!mlt_coll_overlap(here->buf, own, all->buf, area)) || !here->type->contiguous ||
-        !all->type->contiguous ||
+    if (MLT_LIKELY(!mlt_coll_overlap(here->buf, own, all->buf, area)) ||
+        !mlt_type_is_dense(here->type) || !mlt_type_is_dense(all->type) ||
         (collective == MLT_COLL_ALLGATHER &&
          (uintptr_t)here->buf == (uintptr_t)all->buf + bytes * (uint64_t)comm->rank))
         return MPI_SUCCESS;

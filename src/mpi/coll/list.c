@@ -115,8 +115,9 @@ static int list_check(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *l)
 
 // What a list amounts to.
 typedef struct list_view {
-    uint32_t parts;    // blocks that have bytes and a peer
-    bool plain;        // each of them is bytes one after the other
+    uint32_t parts; // blocks that have bytes and a peer
+    bool plain;     // each of them is bytes one after the other, and the processor may touch them
+    bool dense;     // it is so but for that
     int64_t low, high; // where the first begins and the last ends, in bytes from the buffer
     uint64_t bytes;    // of all together
 } list_view;
@@ -131,19 +132,31 @@ static inline int64_t displ_at(const mlt_coll_list *l, uint32_t b)
     return l->listed ? mlt_coll_number(l->displs, b) : (int64_t)b * l->count;
 }
 
-static inline const mlt_type *type_at(mlt_rank *me, const mlt_coll_list *l, uint32_t b)
-{
-    if (!l->typed)
-        return l->type;
-    const mlt_type *type = mlt_type_mine(me, l->types[b]);
-    const void *at = (const void *)((uintptr_t)l->buf + (uintptr_t)displ_at(l, b));
-    return mlt_gpu_is_on() ? mlt_dtype_at(type, at, count_at(l, b)) : type;
-}
-
 // What displacements of a block of that type count.
 static inline int64_t unit_of(const mlt_coll_list *l, const mlt_type *type)
 {
     return l->typed ? 1 : type->extent;
+}
+
+static inline const void *block_of(const mlt_coll_list *l, uint32_t b)
+{
+    return (const void *)((uintptr_t)l->buf +
+                          (uintptr_t)displ_at(l, b) * (uintptr_t)unit_of(l, l->type));
+}
+
+// Each block may be memory of another kind, and where the buffer begins need not be any block.
+static MLT_COLD const mlt_type *type_in_memory(const mlt_coll_list *l, uint32_t b,
+                                               const mlt_type *type)
+{
+    uintptr_t from = (uintptr_t)displ_at(l, b) * (uintptr_t)unit_of(l, type);
+    return mlt_dtype_at(mlt_dtype_original(type), (const void *)((uintptr_t)l->buf + from),
+                        count_at(l, b));
+}
+
+static inline const mlt_type *type_at(mlt_rank *me, const mlt_coll_list *l, uint32_t b)
+{
+    const mlt_type *type = l->typed ? mlt_type_mine(me, l->types[b]) : l->type;
+    return mlt_gpu_is_on() && type ? type_in_memory(l, b, type) : type;
 }
 
 // One block that has elements. Types of blocks without are not looked at: programs give any.
@@ -171,6 +184,7 @@ static int list_look_at(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *l, ui
     v->low = !v->parts || start < v->low ? start : v->low;
     v->high = !v->parts || end > v->high ? end : v->high;
     v->plain = v->plain && (type->contiguous || (count == 1 && !type->layout && !type->device));
+    v->dense = v->dense && (mlt_type_is_dense(type) || (count == 1 && !type->layout));
     v->parts++;
     return MPI_SUCCESS;
 }
@@ -178,7 +192,7 @@ static int list_look_at(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *l, ui
 static int list_look(mlt_rank *me, mlt_comm *comm, const shape *s, int mode, const mlt_coll_list *l,
                      list_view *v)
 {
-    *v = (list_view){.plain = !l->apart};
+    *v = (list_view){.plain = !l->apart, .dense = true};
     for (uint32_t b = 0; b < l->blocks; b++) {
         int32_t tag;
         int64_t count = count_at(l, b);
@@ -311,17 +325,18 @@ static const mlt_goal_message *own_part(const mlt_comm *comm, const mlt_goal_mes
 
 // What goes to the rank itself comes from it. Blocks may lie anywhere, so only those for oneself are
 // compared: buffers that were taken for each other have them in the same place.
+// in, out: lists of blocks for each rank, which must lie apart; NULL: they may lie as they do.
 static int check_own(mlt_rank *me, const mlt_coll_job *job, const mlt_goal_messages *parts,
-                     bool apart)
+                     const mlt_coll_list *in, const mlt_coll_list *out)
 {
     const mlt_goal_message *from = own_part(job->comm, parts->send, parts->sends);
     const mlt_goal_message *to = own_part(job->comm, parts->recv, parts->recvs);
     uint64_t sent = from ? from->bytes : 0, received = to ? to->bytes : 0;
     if (MLT_UNLIKELY(sent != received))
         return mlt_coll_bad_sizes(me, job->comm, sent, received);
-    if (apart && from && to &&
-        MLT_UNLIKELY(mlt_coll_overlap((const char *)job->in.buf + from->at, sent,
-                                      (const char *)job->out.buf + to->at, received)))
+    if (in && from && to &&
+        MLT_UNLIKELY(mlt_coll_overlap(block_of(in, (uint32_t)job->comm->rank), sent,
+                                      block_of(out, (uint32_t)job->comm->rank), received)))
         return mlt_coll_bad_overlap(me, job->comm);
     return MPI_SUCCESS;
 }
@@ -418,8 +433,10 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
                                .key = (const char *)&x->shape + skip,
                                .key_bytes = key - skip};
     bool plain = view[SENT].plain && view[RECEIVED].plain;
+    bool apart =
+        form == MLT_FORM_ALLTOALLV && view[SENT].dense && view[RECEIVED].dense && !send->typed;
     if (ruled)
-        code = check_own(me, &job, &x->parts, form == MLT_FORM_ALLTOALLV && plain && !send->typed);
+        code = check_own(me, &job, &x->parts, apart ? send : NULL, recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         (void)list_refuse(comm, how, code);
     else if (!plain || !mlt_coll_is_quick(me, comm, how))

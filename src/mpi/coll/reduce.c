@@ -48,7 +48,7 @@ static inline int reduce_check_buffers(mlt_rank *me, mlt_comm *comm, const void 
         code = mlt_coll_check_operands(me, comm, &send, "count", element);
     if (MLT_LIKELY(code == MPI_SUCCESS) && receives)
         code = mlt_coll_check_operands(me, comm, &recv, "count", element);
-    if (MLT_LIKELY(code == MPI_SUCCESS) && receives && type->contiguous) {
+    if (MLT_LIKELY(code == MPI_SUCCESS) && receives && mlt_type_is_dense(type)) {
         uint64_t bytes = (uint64_t)count * type->size;
         if (MLT_UNLIKELY(mlt_coll_overlap(sendbuf, bytes, recvbuf, bytes)) && !in_place)
             code = mlt_coll_bad_overlap(me, comm);
@@ -281,7 +281,7 @@ static int reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint
         code = mlt_coll_check_operands(me, comm, &recv, SUM, what.element);
     if (MLT_LIKELY(code == MPI_SUCCESS)) // all of them: what has no address, or too many
         code = mlt_coll_check_operands(me, comm, &send, SUM, what.element);
-    if (MLT_LIKELY(code == MPI_SUCCESS) && !in_place && type->contiguous &&
+    if (MLT_LIKELY(code == MPI_SUCCESS) && !in_place && mlt_type_is_dense(type) &&
         MLT_UNLIKELY(mlt_coll_overlap(sendbuf, all * type->size, recvbuf, own * type->size)))
         code = mlt_coll_bad_overlap(me, comm);
     bool quick = MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && !op->layout && !in_place;
