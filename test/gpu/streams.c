@@ -479,6 +479,16 @@ static void try_recorded(void)
     MPIX_Barrier_enqueue(comm);
 }
 
+// The device breaks down before the stream has come to it (STAND_IN_FAIL).
+static void try_broken(void)
+{
+    if (me == 0)
+        MPIX_Recv_enqueue(device, N, MPI_INT, me, 3, comm, MPI_STATUS_IGNORE);
+    MPIX_Barrier_enqueue(comm);
+    MPI_Finalize();
+    exit(0);
+}
+
 static void try_fatal(void)
 {
     MPI_Request request;
@@ -508,6 +518,7 @@ int main(int argc, char **argv)
                  {"same", try_same},
                  {"errors", try_errors},
                  {"recorded", try_recorded},
+                 {"broken", try_broken},
                  {"fatal", try_fatal}};
     bool any = false;
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)

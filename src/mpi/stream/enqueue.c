@@ -53,6 +53,7 @@ typedef struct enqueued {
     gathering what;     // of a collective operation, whose request is
     mlt_req *under_way; // this
     void (*landed)(mlt_req *req);
+    mlt_list_node coming; // in starter->coming, until it has begun
     mlt_list_node active; // in starter->active
     mlt_work work;        // after its end
 } enqueued;
@@ -61,7 +62,8 @@ typedef struct mlt_starter {
     pthread_t thread;
     mlt_rank *rank;              // that made it
     uint32_t users;              // ranks
-    mlt_list_node active;        // collective operations under way
+    mlt_list_node coming;        // operations to which their streams have not come
+    mlt_list_node active;        // collective ones under way
     _Atomic(enqueued *) arrived; // that are to be started, the last first
     _Atomic uint32_t knocks;     // how often something has arrived; the thread sleeps on it
     _Atomic bool ends;
@@ -214,6 +216,7 @@ static int begin_collective(enqueued *e)
 
 static void begin(enqueued *e)
 {
+    mlt_list_remove(&e->coming);
     mlt_driver_watch(e->rank);
     if (e->req.magic) {
         if (e->req.kind == MLT_REQ_SEND)
@@ -318,6 +321,7 @@ static int starter_new(mlt_rank *me)
         return code;
     mlt_starter *s = mlt_xcalloc(1, sizeof *s);
     s->rank = me;
+    mlt_list_init(&s->coming);
     mlt_list_init(&s->active);
     bool drives = mlt_driver_hold(me);
     if (!drives || mlt_helper_thread(&s->thread, start_all, s) != 0) {
@@ -344,6 +348,16 @@ int mlt_stream_begin(mlt_rank *me)
     return MPI_SUCCESS;
 }
 
+// A stream that has failed comes to nothing any more.
+static void look_for_failed(const mlt_rank *me, const mlt_starter *s)
+{
+    char why[160];
+    MLT_LIST_EACH(const enqueued, e, &s->coming, coming)
+        if (e->rank == me && mlt_gpu_stream_failed(&e->stream->on, why, sizeof why))
+            mlt_fatal("%s: %s was enqueued in a stream that has failed: %s", mlt_mpi_call(me),
+                      mlt_fn_name(e->fn), why);
+}
+
 void mlt_stream_end(mlt_rank *me)
 {
     mlt_stream_user *user = mlt_mpi_of(me)->streams;
@@ -352,6 +366,7 @@ void mlt_stream_end(mlt_rank *me)
     if (!user)
         return;
     if (user->pending) {
+        look_for_failed(me, s);
         mlt_req all;
         mlt_req_fill_other(&all, me, &mlt_mpi_of(me)->world);
         user->waits = &all;
@@ -422,6 +437,7 @@ static void enqueue(mlt_rank *me, enqueued *e, bool waits)
 {
     mlt_gpu_stream on = e->stream->on;
     mlt_gpu_turn turn = e->turn;
+    mlt_list_push_back(&e->starter->coming, &e->coming);
     mlt_outside outside = mlt_thread_step_out(me);
     mlt_gpu_stream_call(&on, arrive, e);
     if (waits)
