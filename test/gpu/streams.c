@@ -499,9 +499,41 @@ static void try_fatal(void)
     pause();
 }
 
+// With MPI_THREAD_MULTIPLE. Ranks that share a worker (the argument says so) are told that they cannot.
+static int with_threads(int argc, char **argv)
+{
+    int provided;
+    MPIX_Stream none;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    begin_device();
+    blocks = strcmp(argv[2], "blocks") == 0;
+    if (blocks) {
+        open_stream();
+        try_ring();
+        close_stream();
+    } else {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        FINE(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        MPI_Info info = info_of("cudaStream_t", &stream, sizeof stream);
+        says(MPIX_Stream_create(info, &none), MPI_ERR_UNSUPPORTED_OPERATION,
+             "MPI_THREAD_SERIALIZED or more");
+        CHECK(none == MPIX_STREAM_NULL);
+        MPI_Info_free(&info);
+    }
+    if (me == 0)
+        puts("right");
+    MPI_Finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
+    if (strcmp(what, "threads") == 0)
+        return with_threads(argc, argv);
     begin(&argc, &argv);
     blocks = argc > 2 && strcmp(argv[2], "blocks") == 0;
     open_stream();
