@@ -31,7 +31,6 @@ typedef struct mlt_mpi {
     _Atomic(mlt_comm *) self;
     mlt_list_node comms;              // the other communicators, by mlt_comm.link
     void *buffer;                     // MPI_Buffer_attach's (buffer.c); NULL: none
-    struct mlt_stream_user *streams;  // NULL: it has none
     struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
     uint16_t provided;                // thread level
     uint16_t sessions;                // open ones
@@ -51,7 +50,6 @@ struct mlt_topo_cart_plans; // reorder.c
 struct mlt_dist_edges;      // dist_graph.c
 struct mlt_driver;          // helper.c
 struct mlt_goal_offload;    // goal/offload.c
-struct mlt_stream_user;     // stream/enqueue.c
 struct mlt_starter;         // stream/enqueue.c
 struct mlt_tool;            // tool/tool.h
 struct mlt_parts;           // p2p/partition_int.h

@@ -64,6 +64,7 @@ typedef struct mlt_starter {
     uint32_t users;              // ranks
     mlt_list_node coming;        // operations to which their streams have not come
     mlt_list_node active;        // collective ones under way
+    struct mlt_stream_user **of; // [ranks of the worker]; NULL: it has no streams
     _Atomic(enqueued *) arrived; // that are to be started, the last first
     _Atomic uint32_t knocks;     // how often something has arrived; the thread sleeps on it
     _Atomic bool ends;
@@ -75,12 +76,19 @@ typedef struct mlt_stream_user {
     mlt_req *waits;   // MPI_Finalize, until there are none; NULL: it does not
 } mlt_stream_user;
 
+// Where the rank's is; NULL: no rank of its worker has any.
+static mlt_stream_user **user_of(const mlt_rank *me)
+{
+    const mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    return w->starter ? &w->starter->of[mlt_mpi_of(me) - w->ranks] : NULL;
+}
+
 // ---- the end of an operation
 
 static void end_operation(enqueued *e)
 {
     mlt_rank *me = e->rank;
-    mlt_stream_user *user = mlt_mpi_of(me)->streams;
+    mlt_stream_user *user = *user_of(me);
     if (e->turn.word)
         mlt_gpu_turn_tell(e->turn);
     mlt_dtype_drop(e->what.in_type);
@@ -321,12 +329,14 @@ static int starter_new(mlt_rank *me)
         return code;
     mlt_starter *s = mlt_xcalloc(1, sizeof *s);
     s->rank = me;
+    s->of = mlt_xcalloc(me->worker->count, sizeof(mlt_stream_user *));
     mlt_list_init(&s->coming);
     mlt_list_init(&s->active);
     bool drives = mlt_driver_hold(me);
     if (!drives || mlt_helper_thread(&s->thread, start_all, s) != 0) {
         if (drives)
             mlt_driver_drop(me);
+        free(s->of);
         free(s);
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
                              "the system refuses a thread for streams");
@@ -338,13 +348,13 @@ static int starter_new(mlt_rank *me)
 int mlt_stream_begin(mlt_rank *me)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
-    if (mlt_mpi_of(me)->streams)
+    if (w->starter && *user_of(me))
         return MPI_SUCCESS;
     int code = w->starter ? MPI_SUCCESS : starter_new(me);
     if (code != MPI_SUCCESS)
         return code;
     w->starter->users++;
-    mlt_mpi_of(me)->streams = mlt_xcalloc(1, sizeof(mlt_stream_user));
+    *user_of(me) = mlt_xcalloc(1, sizeof(mlt_stream_user));
     return MPI_SUCCESS;
 }
 
@@ -360,9 +370,9 @@ static void look_for_failed(const mlt_rank *me, const mlt_starter *s)
 
 void mlt_stream_end(mlt_rank *me)
 {
-    mlt_stream_user *user = mlt_mpi_of(me)->streams;
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     mlt_starter *s = w->starter;
+    mlt_stream_user *user = s ? *user_of(me) : NULL;
     if (!user)
         return;
     if (user->pending) {
@@ -373,7 +383,7 @@ void mlt_stream_end(mlt_rank *me)
         mlt_req_wait(&all, mlt_mpi_call(me));
     }
     free(user);
-    mlt_mpi_of(me)->streams = NULL;
+    *user_of(me) = NULL;
     if (--s->users > 0)
         return;
     w->starter = NULL;
@@ -384,6 +394,7 @@ void mlt_stream_end(mlt_rank *me)
     pthread_join(s->thread, NULL);
     mlt_thread_step_in(me, outside);
     mlt_driver_drop(me);
+    free(s->of);
     free(s);
 }
 
@@ -428,7 +439,7 @@ static enqueued *new_operation(mlt_rank *me, mlt_comm *comm, mlt_stream *s)
     e->turn = mlt_gpu_turn_take(&s->on);
     mlt_stream_hold(s);
     mlt_comm_hold(comm);
-    mlt_mpi_of(me)->streams->pending++;
+    (*user_of(me))->pending++;
     return e;
 }
 
