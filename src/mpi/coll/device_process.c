@@ -143,8 +143,7 @@ static bool show_side(const mlt_coll_side *s, bool own, side_message *out, mlt_g
     out->bytes = mlt_device_side_bytes(s);
     if (!out->bytes)
         return true;
-    if (s->counts || s->displs || s->types || !s->type->device || s->type->layout ||
-        (int64_t)s->type->size != s->type->extent)
+    if (s->counts || s->displs || s->types || !s->type->device || !mlt_type_is_dense(s->type))
         return false;
     if (own) {
         mlt_device_look_within(known, s);
