@@ -4,7 +4,8 @@
 //
 //   gpu floor               rank 0 alone: copies with their waits
 //   gpu pair [KEY]          two ranks: half round trips, vectors, message rate, host messages; the same of memory of a pool,
-//                           which goes through the host between processes
+//                           which goes through the host between processes; beside kernels of the program's that run meanwhile;
+//                           and operations in streams
 //   gpu all [KEY]           all ranks: collective operations
 //
 // KEY is a prefix of the rows' names. Each row is a line: NAME VALUE UNIT, the best of some repeats.
@@ -29,6 +30,12 @@ static struct {
     int (*wait)(void *);
     int (*stream)(void **, unsigned);
     int (*fill)(ptr, unsigned char, size_t, void *);
+    int (*query)(void *);
+    int (*load)(void **, const void *, unsigned, int *, void **);
+    int (*function)(void **, void *, const char *);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                  void *, void **, void **);
+    int (*attribute)(int *, int, int);
 } cu;
 
 static void *stream;
@@ -70,6 +77,11 @@ static void load(void)
     take(library, "cuStreamSynchronize", &cu.wait);
     take(library, "cuStreamCreate", &cu.stream);
     take(library, "cuMemsetD8Async", &cu.fill);
+    take(library, "cuStreamQuery", &cu.query);
+    take(library, "cuModuleLoadDataEx", &cu.load);
+    take(library, "cuModuleGetFunction", &cu.function);
+    take(library, "cuLaunchKernel", &cu.launch);
+    take(library, "cuDeviceGetAttribute", &cu.attribute);
     check(cu.init(0), "cuInit");
     check(cu.retain(&context, 0), "cuDevicePrimaryCtxRetain");
     check(cu.set(context), "cuCtxSetCurrent");
@@ -122,6 +134,8 @@ typedef struct work {
     int count;
     MPI_Datatype type;
     size_t bytes;
+    MPI_Comm comm; // of a stream
+    void *on;
 } work;
 
 typedef void step(const work *w);
@@ -158,6 +172,46 @@ static void rate_step(const work *w)
         MPI_Recv(w->b, 0, MPI_BYTE, 1, WINDOW, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else
         MPI_Send(w->a, 0, MPI_BYTE, 0, WINDOW, MPI_COMM_WORLD);
+}
+
+// ---- beside kernels, and in streams
+
+// A kernel that runs for so many cycles.
+static const char spin_ptx[] = ".version 6.3\n.target sm_75\n.address_size 64\n"
+                               ".visible .entry spin(.param .u64 cycles)\n{\n"
+                               ".reg .u64 %a, %b, %n;\n.reg .pred %p;\n"
+                               "ld.param.u64 %n, [cycles];\nmov.u64 %a, %clock64;\n"
+                               "L: mov.u64 %b, %clock64;\nsub.u64 %b, %b, %a;\n"
+                               "setp.lt.u64 %p, %b, %n;\n@%p bra L;\nret;\n}\n";
+
+static void spin(void *on, unsigned blocks, unsigned threads, uint64_t cycles)
+{
+    static void *function; // of all ranks where they share globals, which does no harm
+    void *module, *params[] = {&cycles};
+    if (!function) {
+        check(cu.load(&module, spin_ptx, 0, NULL, NULL), "cuModuleLoadDataEx");
+        check(cu.function(&function, module, "spin"), "cuModuleGetFunction");
+    }
+    check(cu.launch(function, blocks, 1, 1, threads, 1, 1, 0, on, params, NULL), "cuLaunchKernel");
+}
+
+static void wait_yielding(void *on)
+{
+    while (cu.query(on))
+        MPIX_Yield();
+}
+
+static void enqueued_step(const work *w)
+{
+    enum { TIMES = 16 };
+    for (int i = 0; i < TIMES; i++) {
+        if (rank == 0)
+            MPIX_Send_enqueue(w->a, w->count, w->type, 1, 0, w->comm);
+        MPIX_Recv_enqueue(w->b, w->count, w->type, 1 - rank, 0, w->comm, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPIX_Send_enqueue(w->a, w->count, w->type, 0, 0, w->comm);
+    }
+    wait_yielding(w->on);
 }
 
 static void allreduce_step(const work *w)
@@ -220,7 +274,7 @@ enum { SIZES = sizeof sizes / sizeof sizes[0], MOST = 256 << 20 };
 
 static void floors(void)
 {
-    work w = {take_memory(DEVICE, MOST), take_memory(DEVICE, MOST), 0, MPI_BYTE, 0};
+    work w = {.a = take_memory(DEVICE, MOST), .b = take_memory(DEVICE, MOST), .type = MPI_BYTE};
     for (int i = 0; i < SIZES; i++) {
         char name[40], size[16];
         text_of(w.bytes = sizes[i], size);
@@ -234,7 +288,7 @@ static void floors(void)
 
 static void pairs(kind kind, const char *prefix)
 {
-    work w = {take_memory(kind, MOST), take_memory(kind, MOST), 0, MPI_BYTE, 0};
+    work w = {.a = take_memory(kind, MOST), .b = take_memory(kind, MOST), .type = MPI_BYTE};
     char name[40], size[16];
     for (int i = 0; i < SIZES; i++) {
         text_of(sizes[i], size);
@@ -265,6 +319,69 @@ static void pairs(kind kind, const char *prefix)
     give_memory(kind, w.b);
 }
 
+// Each rank's own kernels run meanwhile: one block, or more than the device has room for, 0.2 ms each.
+static void beside_kernels(void)
+{
+    enum { MULTIPROCESSORS = 16, TIMES = 900, CYCLES = 350000 };
+    work w = {.a = take_memory(DEVICE, 8), .b = take_memory(DEVICE, 8), .type = MPI_BYTE};
+    void *own;
+    int multiprocessors;
+    w.count = 8;
+    w.bytes = 8;
+    check(cu.stream(&own, 1), "cuStreamCreate");
+    check(cu.attribute(&multiprocessors, MULTIPROCESSORS, 0), "cuDeviceGetAttribute");
+    for (int full = 0; full < 2; full++)
+        for (int copies = 0; copies < 2; copies++) {
+            const char *names[] = {"besideone.8B", "besidefull.8B", "copybesideone.8B",
+                                   "copybesidefull.8B"};
+            const char *name = names[2 * copies + full];
+            if (!wanted(name))
+                continue;
+            MPI_Barrier(MPI_COMM_WORLD);
+            for (int i = 0; i < TIMES; i++)
+                spin(own, full ? 2 * (unsigned)multiprocessors : 1, full ? 1024 : 32, CYCLES);
+            double each = 0;
+            if (!copies)
+                each = best_of(pingpong_step, &w, true) / 2;
+            else if (rank == 0)
+                each = best_of(copy_step, &w, false);
+            row(name, each, "us");
+            wait_yielding(own);
+        }
+    MPI_Barrier(MPI_COMM_WORLD);
+    give_memory(DEVICE, w.a);
+    give_memory(DEVICE, w.b);
+}
+
+static void in_streams(void)
+{
+    static const size_t bytes[] = {8, 1 << 20};
+    work w = {.a = take_memory(DEVICE, 1 << 20), .b = take_memory(DEVICE, 1 << 20)};
+    MPI_Info info;
+    MPIX_Stream named;
+    char name[40], size[16];
+    w.type = MPI_BYTE;
+    check(cu.stream(&w.on, 1), "cuStreamCreate");
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "type", "cudaStream_t");
+    MPIX_Info_set_hex(info, "value", &w.on, sizeof w.on);
+    MPIX_Stream_create(info, &named);
+    MPI_Info_free(&info);
+    MPIX_Stream_comm_create(MPI_COMM_WORLD, named, &w.comm);
+    for (int i = 0; i < 2; i++) {
+        text_of(bytes[i], size);
+        snprintf(name, sizeof name, "enqueued.%s", size);
+        w.count = (int)bytes[i];
+        if (wanted(name))
+            row(name, best_of(enqueued_step, &w, true) / 32, "us");
+    }
+    MPI_Comm_free(&w.comm);
+    MPIX_Stream_free(&named);
+    MPI_Barrier(MPI_COMM_WORLD);
+    give_memory(DEVICE, w.a);
+    give_memory(DEVICE, w.b);
+}
+
 static void collectives(void)
 {
     static const struct {
@@ -279,7 +396,8 @@ static void collectives(void)
                 {"bcast.16M", bcast_step, 16 << 20},
                 {"allgather.16M", allgather_step, 16 << 20},
                 {"alltoall.16M", alltoall_step, 16 << 20}};
-    work w = {take_memory(DEVICE, 32 << 20), take_memory(DEVICE, 32 << 20), 0, MPI_DOUBLE, 0};
+    work w = {
+        .a = take_memory(DEVICE, 32 << 20), .b = take_memory(DEVICE, 32 << 20), .type = MPI_DOUBLE};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         w.count = (int)(list[i].bytes / 8);
         if (wanted(list[i].name))
@@ -307,6 +425,8 @@ int main(int argc, char **argv)
             pairs(POOL, "pool");
         if (wanted("hostbeside"))
             pairs(HOST, "hostbeside");
+        beside_kernels();
+        in_streams(); // the last: it changes how copies are made
     } else if (strcmp(what, "all") == 0) {
         collectives();
     } else {

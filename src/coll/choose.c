@@ -208,7 +208,7 @@ mlt_coll_rule mlt_cores_rule_at(uint32_t index)
         .segment = c->segment,
         .radix = c->radix,
         .by = "built in",
-        .why = "the least simulated time with a core for each rank",
+        .why = "the least time with a core for each rank, simulated or measured",
     };
 }
 

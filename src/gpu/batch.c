@@ -313,6 +313,10 @@ static void flush_one(mlt_gpu_batch *batch, const mlt_gpu_copy_item *p)
 {
     enum { TOLD = 4 << 10 }; // bytes that one warp copies in no time
     mlt_cu_result error;
+    if (mlt_gpu_is_awaited()) {
+        flush_many(batch);
+        return;
+    }
     if (p->bytes <= TOLD && !batch->queued) {
         mlt_gpu_pinned *pinned = pinned_of(batch);
         batch->told = true;

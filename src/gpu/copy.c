@@ -85,8 +85,80 @@ static void side_skip(side *s, uint64_t bytes)
         s->i++;
 }
 
+// ---- without the driver's copies (mlt_gpu_is_awaited): kernels copy, and what they cannot reach goes by way
+// of pinned memory
+
+// Whether kernels of the batch's device reach the byte: its own memory, and pinned memory of the host.
+static bool is_reached(const mlt_gpu_batch *b, uintptr_t at)
+{
+    unsigned type = 0;
+    int device = -1, own = -2;
+    mlt_cu_ptr there = 0;
+    if (b->cuda->PointerGetAttribute(&type, MLT_CU_POINTER_MEMORY_TYPE, at) != MLT_CU_OK)
+        return false;
+    if (type == MLT_CU_MEMORY_HOST)
+        return b->cuda->PointerGetAttribute(&there, MLT_CU_POINTER_DEVICE_POINTER, at) ==
+                   MLT_CU_OK &&
+               there == at;
+    return b->cuda->PointerGetAttribute(&device, MLT_CU_POINTER_DEVICE_ORDINAL, at) == MLT_CU_OK &&
+           b->cuda->CtxGetDevice(&own) == MLT_CU_OK && device == own;
+}
+
+static bool are_reached(const mlt_gpu_batch *b, uintptr_t at, uint64_t bytes)
+{
+    return is_reached(b, at) && is_reached(b, at + bytes - 1);
+}
+
+static void copy_by_kernel(mlt_gpu_batch *b, const mlt_gpu_blocks *blocks)
+{
+    mlt_gpu_check(b, mlt_gpu_kernel_strided(mlt_gpu_batch_kernels(b), b->stream, blocks), "copy");
+    b->queued = true;
+    b->told = false;
+}
+
+static void copy_row_by_kernel(mlt_gpu_batch *b, uintptr_t to, uintptr_t from, uint64_t bytes)
+{
+    copy_by_kernel(b, &(const mlt_gpu_blocks){
+                          .to = to, .from = from, .length = bytes, .inner = 1, .outer = 1});
+}
+
+// One side is memory of the host that is not pinned; returns when that side is done with.
+static void copy_row_by_room(mlt_gpu_batch *b, uintptr_t to, uintptr_t from, uint64_t bytes,
+                             bool out)
+{
+    for (uint64_t done = 0, n; done < bytes; done += n) {
+        n = bytes - done < MLT_GPU_ROOM ? bytes - done : MLT_GPU_ROOM;
+        mlt_gpu_batch_wait(b); // then nothing is in the room any more
+        b->used = 0;
+        void *room = mlt_gpu_batch_room(b, n);
+        if (out) {
+            copy_row_by_kernel(b, (uintptr_t)room, from + done, n);
+            mlt_gpu_batch_wait(b);
+            memcpy((void *)(to + done), room, n);
+        } else {
+            memcpy(room, (const void *)(from + done), n);
+            copy_row_by_kernel(b, to + done, (uintptr_t)room, n);
+        }
+    }
+}
+
+// False: it is between devices.
+static bool copy_row_awaited(mlt_gpu_batch *b, uintptr_t to, uintptr_t from, uint64_t bytes)
+{
+    bool to_reached = are_reached(b, to, bytes), from_reached = are_reached(b, from, bytes);
+    if (to_reached && from_reached)
+        copy_row_by_kernel(b, to, from, bytes);
+    else if (to_reached || from_reached)
+        copy_row_by_room(b, to, from, bytes, from_reached);
+    return to_reached || from_reached;
+}
+
+// ---- by the driver
+
 static void copy_row(mlt_gpu_batch *b, uintptr_t to, uintptr_t from, uint64_t bytes)
 {
+    if (mlt_gpu_is_awaited() && copy_row_awaited(b, to, from, bytes))
+        return;
     mlt_cu_result error = b->cuda->MemcpyAsync(to, from, bytes, b->stream);
     if (error != MLT_CU_OK)
         mlt_gpu_refused(error, "copy");
@@ -99,6 +171,20 @@ static bool copy_blocks(mlt_gpu_batch *b, uintptr_t to, int64_t to_stride, uintp
     if (to_stride < (int64_t)length || from_stride < (int64_t)length || to_stride > PITCH_MOST ||
         from_stride > PITCH_MOST)
         return false;
+    if (mlt_gpu_is_awaited()) {
+        mlt_gpu_blocks blocks = {.to = to,
+                                 .from = from,
+                                 .length = length,
+                                 .inner = count,
+                                 .outer = 1,
+                                 .to_stride = to_stride,
+                                 .from_stride = from_stride};
+        if (!are_reached(b, to, (uint64_t)to_stride * (count - 1) + length) ||
+            !are_reached(b, from, (uint64_t)from_stride * (count - 1) + length))
+            return false;
+        copy_by_kernel(b, &blocks);
+        return true;
+    }
     mlt_cu_copy_2d c = {.src_type = MLT_CU_MEMORY_UNIFIED,
                         .src_device = from,
                         .src_pitch = (size_t)from_stride,
@@ -387,7 +473,9 @@ void mlt_gpu_transfer_now(mlt_gpu_transfer *t)
         copy_on_host(&to, &from, t->bytes);
         return;
     }
-    if (t->to_device != t->from_device && !is_dense(t->to_type) && !is_dense(t->from_type)) {
+    bool gaps = !is_dense(t->to_type) && !is_dense(t->from_type);
+    bool gaps_on_host = !is_dense(t->to_device ? t->from_type : t->to_type);
+    if (t->to_device != t->from_device && (gaps || (gaps_on_host && mlt_gpu_is_awaited()))) {
         transfer_by_row(t);
         return;
     }

@@ -40,6 +40,7 @@ enum { MLT_CU_JIT_ERROR_LOG = 5, MLT_CU_JIT_ERROR_LOG_BYTES = 6 }; // a text, an
 enum { // of a pointer
     MLT_CU_POINTER_CONTEXT = 1,
     MLT_CU_POINTER_MEMORY_TYPE = 2,
+    MLT_CU_POINTER_DEVICE_POINTER = 3, // where kernels find it
     MLT_CU_POINTER_SYNC_MEMOPS = 6,
     MLT_CU_POINTER_BUFFER_ID = 7,
     MLT_CU_POINTER_IS_MANAGED = 8,

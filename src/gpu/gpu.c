@@ -242,13 +242,16 @@ bool mlt_gpu_pin(void *at, uint64_t bytes)
 }
 
 // What is refused: the context is gone, or the driver at its end, and nothing is pinned any more.
-void mlt_gpu_unpin(void *at)
+bool mlt_gpu_unpin(void *at)
 {
+    if (mlt_gpu_is_awaited())
+        return false;
     const mlt_gpu_driver *cuda = mlt_gpu_driver_now();
     bool lent = lend_context(cuda);
     (void)cuda->MemHostUnregister(at);
     if (lent)
         (void)cuda->CtxSetCurrent(NULL);
+    return true;
 }
 
 const mlt_type *mlt_gpu_twin_of_code(const mlt_type *type)

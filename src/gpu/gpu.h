@@ -112,9 +112,10 @@ void mlt_gpu_unpack_runs(void *base, const mlt_type_run *runs, uint32_t count, c
 // ---- memory of the host that copies cross the bus from, and to
 
 // Pins whole pages: their copies run while the caller goes on, and at the full rate. False: the driver
-// refuses, and copies of them wait, as those of any memory of the host. unpin: no copy of them is under way.
+// refuses, and copies of them wait, as those of any memory of the host. unpin: no copy of them is under way;
+// false: they stay pinned, and mapped.
 bool mlt_gpu_pin(void *at, uint64_t bytes);
-void mlt_gpu_unpin(void *at);
+bool mlt_gpu_unpin(void *at) MLT_MUST_CHECK;
 
 // ---- for reports
 

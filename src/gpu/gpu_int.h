@@ -21,6 +21,12 @@ bool mlt_gpu_look_up(const mlt_gpu_driver *cuda, const void *at, mlt_cu_context 
 // which stays for as long as the process lives.
 mlt_cu_context mlt_gpu_primary_of(const mlt_gpu_driver *cuda, int device);
 
+// Streams of the program's wait for the library (stream.h), so what waits for them in turn must not be asked of
+// the driver: its copies between a device and the host, which queue up behind those that the program has
+// enqueued; freeing, unpinning, and loading kernels, which hold up all other calls meanwhile. Once true,
+// never false again.
+bool mlt_gpu_is_awaited(void);
+
 // Makes a context the calling thread's current one; `before` is for leave.
 typedef struct mlt_gpu_current {
     mlt_cu_context before;

@@ -66,6 +66,8 @@ mlt_cu_result mlt_gpu_kernels_now(const mlt_gpu_driver *driver, mlt_gpu_kernels 
     mlt_cu_context context;
     uint64_t most_blocks;
     mlt_cu_result error = driver->CtxGetCurrent(&context);
+    if (error == MLT_CU_OK && !context)
+        error = MLT_CU_INVALID_CONTEXT;
     if (error != MLT_CU_OK)
         return error;
     pthread_mutex_lock(&kernels_lock);
@@ -160,6 +162,15 @@ static mlt_cu_result find_kernel(mlt_gpu_kernels *k, int which, mlt_cu_function 
     if (error == MLT_CU_OK)
         atomic_store_explicit(&k->function[which], *out, memory_order_release);
     pthread_mutex_unlock(&kernels_lock);
+    return error;
+}
+
+mlt_cu_result mlt_gpu_kernels_load(mlt_gpu_kernels *kernels)
+{
+    mlt_cu_result error = MLT_CU_OK;
+    mlt_cu_function function;
+    for (int i = 0; i < KERNELS && error == MLT_CU_OK; i++)
+        error = find_kernel(kernels, i, &function);
     return error;
 }
 

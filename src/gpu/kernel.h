@@ -27,6 +27,10 @@ typedef struct mlt_gpu_kernels mlt_gpu_kernels;
 // Those of the calling thread's current context. They stay for as long as the process lives.
 mlt_cu_result mlt_gpu_kernels_now(const mlt_gpu_driver *driver, mlt_gpu_kernels **out);
 
+// Compiles all that are not yet, in the context, which is current. Later the driver might wait, while it compiles
+// one, for streams that wait for a copy that needs it.
+mlt_cu_result mlt_gpu_kernels_load(mlt_gpu_kernels *kernels);
+
 // The context is gone, and its kernels with it: another one may come with the same address.
 void mlt_gpu_kernels_forget(mlt_gpu_kernels *kernels);
 

@@ -112,7 +112,7 @@ void mlt_gpu_unsee(uint32_t process, uint64_t id)
 
 static void close_opened(const mlt_gpu_driver *cuda, opened *o)
 {
-    if (o->at) {
+    if (o->at && !mlt_gpu_is_awaited()) {
         mlt_gpu_current current = mlt_gpu_enter(cuda, o->context);
         (void)cuda->IpcCloseMemHandle(o->at); // it may have gone with its context
         mlt_gpu_leave(cuda, current);

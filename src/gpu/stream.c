@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 #include "gpu/gpu_int.h"
@@ -21,6 +22,29 @@ static struct {
     mlt_gpu_word *first;
 } unused = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static atomic_bool awaited;
+
+bool mlt_gpu_is_awaited(void)
+{
+    return MLT_UNLIKELY(atomic_load_explicit(&awaited, memory_order_relaxed));
+}
+
+static mlt_cu_result load_kernels(const mlt_gpu_driver *cuda, mlt_cu_context context, char *why,
+                                  size_t why_size)
+{
+    mlt_gpu_kernels *kernels;
+    mlt_gpu_current current = mlt_gpu_enter(cuda, context);
+    mlt_cu_result error = mlt_gpu_kernels_now(cuda, &kernels);
+    if (error == MLT_CU_OK) {
+        error = mlt_gpu_kernels_load(kernels);
+        mlt_gpu_kernels_why(kernels, why, why_size);
+    } else {
+        mlt_gpu_error_text(cuda, error, why, why_size);
+    }
+    mlt_gpu_leave(cuda, current);
+    return error;
+}
+
 mlt_status mlt_gpu_stream_find(mlt_gpu_stream *stream, void *handle, char *why, size_t why_size)
 {
     const mlt_gpu_driver *cuda =
@@ -34,12 +58,25 @@ mlt_status mlt_gpu_stream_find(mlt_gpu_stream *stream, void *handle, char *why, 
     }
     stream->handle = handle;
     mlt_cu_result error = cuda->StreamGetCtx(handle, &stream->context);
-    if (error == MLT_CU_OK)
-        return MLT_OK;
+    if (error == MLT_CU_OK) {
+        atomic_store_explicit(&awaited, true, memory_order_relaxed);
+        error = load_kernels(cuda, stream->context, why, why_size);
+        return error == MLT_CU_OK ? MLT_OK : MLT_ERR_INVALID;
+    }
     char text[160];
     mlt_gpu_error_text(cuda, error, text, sizeof text);
     snprintf(why, why_size, "the driver says of the stream %p: %s", handle, text);
     return MLT_ERR_INVALID;
+}
+
+uint32_t mlt_gpu_streams_most(void)
+{
+    const char *text = getenv(MLT_GPU_QUEUES_NAME);
+    long queues = text ? strtol(text, NULL, 10) : MLT_GPU_QUEUES;
+    return (uint32_t)(queues < 1                     ? 1
+                      : queues > MLT_GPU_QUEUES_MOST ? MLT_GPU_QUEUES_MOST
+                                                     : queues) -
+           1;
 }
 
 bool mlt_gpu_stream_records(const mlt_gpu_stream *stream)

@@ -318,9 +318,8 @@ static void free_buffer(buffer *b)
 {
     if (!b->memory || b->batch)
         return;
-    if (b->pinned)
-        mlt_gpu_unpin(b->memory);
-    mlt_os_unmap(b->memory, MLT_BOUNCE_BYTES);
+    if (!b->pinned || mlt_gpu_unpin(b->memory))
+        mlt_os_unmap(b->memory, MLT_BOUNCE_BYTES);
 }
 
 void mlt_p2p_bounce_free(mlt_worker *w)

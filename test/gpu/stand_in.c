@@ -5,6 +5,9 @@
 //     does reaches it, by a second mapping that nobody else knows;
 //   - streams run late: a thread takes the next operation of some stream, chosen by chance, after a
 //     while chosen by chance, so what is not ordered by streams, events and waits happens in any order;
+//   - streams share queues: CUDA_DEVICE_MAX_CONNECTIONS of them (8), and two for copies to the host, and two for
+//     those from it, so what waits in one for a word in memory holds up the others; and what frees memory
+//     or loads kernels waits for all streams, and holds up all other calls meanwhile (seen on an H200, driver 580);
 //   - calls that a program must not make fail: without a context, after a fork, on freed memory, on
 //     handles of the same process.
 //
@@ -73,6 +76,7 @@ typedef struct operation {
     what what;
     uint64_t number; // in the order of calls
     char *to;        // by way of `own`, as all below
+    int crosses;     // of a copy: 1 to the host, 2 from it; 0: neither
     const char *from;
     size_t bytes, to_pitch, from_pitch, height;
     unsigned value, width, flags;
@@ -128,6 +132,8 @@ static struct {
     char *region, *place; // of device memory; where the next one is tried
     bool anywhere;
     uint64_t ids, numbers;
+    unsigned queues;
+    bool alone; // a call holds up all others
     uint64_t seed;
     unsigned late_us;
     const char *fail;
@@ -214,6 +220,8 @@ static int refuse(const char *name, bool needs_context)
 static int enter(const char *name, bool needs_context)
 {
     pthread_mutex_lock(&gpu.lock);
+    while (gpu.alone && gpu.process == getpid())
+        pthread_cond_wait(&gpu.changed, &gpu.lock);
     return refuse(name, needs_context);
 }
 
@@ -387,18 +395,45 @@ static bool goes_before(const struct cu_stream *other, const struct cu_stream *s
     return (is_default && other->is_blocking) || (others_is && stream->is_blocking);
 }
 
+// Its first operation waits for something.
+static bool is_held(const struct cu_stream *stream)
+{
+    const operation *o = stream->first;
+    if (!o || (o->what != WAIT && o->what != AWAIT))
+        return false;
+    if (o->what == WAIT)
+        return o->event->done < o->turn;
+    unsigned now = __atomic_load_n((const unsigned *)(const void *)o->from, __ATOMIC_ACQUIRE);
+    return o->flags == CU_WAIT_EQ ? now != o->value : (int)(now - o->value) < 0;
+}
+
+static bool has_crossing(const struct cu_stream *stream, int crosses, uint64_t number)
+{
+    for (const operation *o = stream->first; o && o->number < number; o = o->next)
+        if (o->crosses == crosses)
+            return true;
+    return false;
+}
+
+// All queues that the operation may take are held up.
+static bool is_behind_others(const struct cu_stream *stream)
+{
+    enum { CROSSINGS = 2 };
+    unsigned held = 0, before = 0;
+    const operation *o = stream->first;
+    for (const struct cu_stream *s = gpu.streams; s; s = s->next)
+        if (s != stream && s->context == stream->context && is_held(s)) {
+            held++;
+            before += o->crosses && has_crossing(s, o->crosses, o->number);
+        }
+    return held >= gpu.queues || before >= CROSSINGS;
+}
+
 static bool may_begin(const struct cu_stream *stream)
 {
     const operation *o = stream->first;
-    if (!o || stream->is_busy)
+    if (!o || stream->is_busy || is_held(stream) || is_behind_others(stream))
         return false;
-    if (o->what == WAIT && o->event->done < o->turn)
-        return false;
-    if (o->what == AWAIT) {
-        unsigned now = __atomic_load_n((const unsigned *)(const void *)o->from, __ATOMIC_ACQUIRE);
-        if (o->flags == CU_WAIT_EQ ? now != o->value : (int)(now - o->value) < 0)
-            return false;
-    }
     for (int d = 0; d < gpu.devices; d++)
         if (&gpu.legacy[d] != stream && goes_before(&gpu.legacy[d], stream, o->number))
             return false;
@@ -590,6 +625,17 @@ static bool has_old(const struct cu_stream *stream, uint64_t number)
     return stream->first && stream->first->number <= number;
 }
 
+static void drain_device(int device);
+
+// So it waits, and all other calls wait for it.
+static void drain_alone(int device)
+{
+    gpu.alone = true;
+    drain_device(device);
+    gpu.alone = false;
+    pthread_cond_broadcast(&gpu.changed);
+}
+
 // What the device has been given so far.
 static void drain_device(int device)
 {
@@ -617,6 +663,7 @@ API cu_result cuInit(unsigned flags)
         return leave(CU_NO_DEVICE);
     gpu.seed = 0x9e3779b97f4a7c15u * (number_of("STAND_IN_SEED", 1) + 1);
     gpu.late_us = (unsigned)number_of("STAND_IN_LATE_US", 50);
+    gpu.queues = (unsigned)number_of("CUDA_DEVICE_MAX_CONNECTIONS", 8);
     gpu.anywhere = getenv("STAND_IN_ANYWHERE");
     gpu.region = gpu.place =
         mmap(NULL, REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -814,7 +861,7 @@ API cu_result cuMemFree_v2(cu_ptr at)
     memory *m = memory_at(at);
     if (!m || (uintptr_t)m->at != at || m->is_peers || (m->kind != DEVICE && m->kind != MANAGED))
         return leave(CU_INVALID_VALUE);
-    drain_device(m->device);
+    drain_alone(m->device);
     release(m);
     return leave(CU_OK);
 }
@@ -844,7 +891,7 @@ API cu_result cuMemFreeHost(void *at)
     memory *m = memory_at((uintptr_t)at);
     if (!m || m->at != at || m->kind != PINNED)
         return leave(CU_INVALID_VALUE);
-    drain_device(m->device);
+    drain_alone(m->device);
     gpu.used[m->device] += m->bytes;
     release(m);
     return leave(CU_OK);
@@ -867,6 +914,7 @@ API cu_result cuMemHostUnregister(void *at)
     memory *m = memory_at((uintptr_t)at);
     if (!m || m->at != at || m->kind != REGISTERED)
         return leave(CU_INVALID_VALUE);
+    drain_alone(current->device);
     release(m);
     return leave(CU_OK);
 }
@@ -887,6 +935,9 @@ static int attribute(const memory *m, int which, void *out)
     switch (which) {
     case CU_POINTER_CONTEXT:
         *(cu_context *)out = m ? &gpu.primary[m->device] : NULL;
+        return CU_OK;
+    case CU_POINTER_DEVICE_POINTER:
+        *(cu_ptr *)out = m ? (uintptr_t)m->at : 0;
         return CU_OK;
     case CU_POINTER_MEMORY_TYPE:
         *(unsigned *)out = !m ? 0 : m->kind <= MANAGED ? CU_MEMORY_DEVICE : CU_MEMORY_HOST;
@@ -1174,9 +1225,16 @@ API cu_result cuStreamWaitValue32_v2(cu_stream stream, cu_ptr at, unsigned value
 // ---- the interface: copies
 
 // A copy from or to memory that is not pinned is over when the call returns.
+static int crossing(cu_ptr to, cu_ptr from)
+{
+    const memory *a = memory_at(to), *b = memory_at(from);
+    bool to_device = a && a->kind <= MANAGED, from_device = b && b->kind <= MANAGED;
+    return to_device == from_device ? 0 : from_device ? 1 : 2;
+}
+
 static int copy(cu_ptr to, cu_ptr from, size_t bytes, cu_stream stream, bool waits)
 {
-    operation o = {.what = COPY, .bytes = bytes};
+    operation o = {.what = COPY, .bytes = bytes, .crosses = crossing(to, from)};
     char *source;
     if (!find(to, bytes, &o.to) || !find(from, bytes, &source))
         return CU_INVALID_VALUE;
@@ -1231,6 +1289,7 @@ API cu_result cuMemcpy2DAsync_v2(const cu_copy_2d *c, cu_stream stream)
         !find(from_at, (c->height - 1) * c->src_pitch + c->width, &from))
         return leave(CU_INVALID_VALUE);
     o.from = from;
+    o.crosses = crossing(to_at, from_at);
     submit(stream_of(stream), &o);
     return leave(is_pageable(to_at) || is_pageable(from_at) ? drain(stream_of(stream)) : CU_OK);
 }
@@ -1281,6 +1340,7 @@ API cu_result cuModuleLoadDataEx(cu_module *out, const void *image, unsigned cou
         return leave(refuse_image("this is no PTX", count, options, values));
     if (!gpu.kernels)
         return leave(refuse_image("STAND_IN_KERNELS names no kernels", count, options, values));
+    drain_alone(current->device);
     *out = calloc(1, sizeof **out);
     (*out)->next = gpu.modules;
     gpu.modules = *out;
@@ -1295,6 +1355,7 @@ API cu_result cuModuleUnload(cu_module module)
         at = &(*at)->next;
     if (!*at)
         return leave(CU_INVALID_HANDLE);
+    drain_alone(current->device);
     *at = module->next;
     free(module);
     return leave(CU_OK);

@@ -49,9 +49,11 @@ static void open_stream(void)
     host = get_memory(PINNED, N * sizeof(int));
 }
 
+// cuMemFree would wait for the streams of other ranks of the process, and hold up what they wait for.
 static void close_stream(void)
 {
     wait_for_stream();
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Comm_free(&comm);
     CHECK(MPIX_Stream_free(&named) == MPI_SUCCESS && named == MPIX_STREAM_NULL);
     drop_memory(ON_DEVICE, device);
@@ -470,6 +472,31 @@ static void try_same(void)
     MPI_Info_free(&info);
 }
 
+// More streams than can wait, of four ranks in a process that has one each and may have five.
+static void try_many(void)
+{
+    MPIX_Stream all[4];
+    cu_stream own[2];
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    for (int i = 0; me == 0 && i < 2; i++)
+        FINE(cuStreamCreate(&own[i], CU_STREAM_NON_BLOCKING));
+    MPI_Info first = info_of("cudaStream_t", &own[0], sizeof *own);
+    MPI_Info second = info_of("cudaStream_t", &own[1], sizeof *own);
+    if (me == 0) {
+        CHECK(MPIX_Stream_create(first, &all[0]) == MPI_SUCCESS);
+        CHECK(MPIX_Stream_create(first, &all[1]) == MPI_SUCCESS); // the same one again
+        says(MPIX_Stream_create(second, &all[2]), MPI_ERR_OTHER,
+             "the process has 5 streams for MPI, and its driver has queues for no more");
+        CHECK(MPIX_Stream_free(&all[0]) == MPI_SUCCESS && MPIX_Stream_free(&all[1]) == MPI_SUCCESS);
+        CHECK(MPIX_Stream_create(second, &all[2]) == MPI_SUCCESS);
+        CHECK(MPIX_Stream_free(&all[2]) == MPI_SUCCESS);
+        FINE(cuStreamDestroy_v2(own[0]));
+        FINE(cuStreamDestroy_v2(own[1]));
+    }
+    MPI_Info_free(&first);
+    MPI_Info_free(&second);
+}
+
 static void try_recorded(void)
 {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -549,6 +576,7 @@ int main(int argc, char **argv)
                  {"plain", try_plain},
                  {"same", try_same},
                  {"errors", try_errors},
+                 {"many", try_many},
                  {"recorded", try_recorded},
                  {"broken", try_broken},
                  {"fatal", try_fatal}};

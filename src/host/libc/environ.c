@@ -17,6 +17,7 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "gpu/stream.h"
 #include "host/entry.h"
 #include "host/globals.h"
 #include "host/libc/libc.h"
@@ -137,8 +138,18 @@ static void begin_dealt(void)
     begin_count = kinds;
 }
 
+// Streams of the ranks' that wait for messages share the queues of the GPU's driver, of which there are few
+// unless it is told otherwise (gpu/stream.h).
+static void give_streams_queues(void)
+{
+    char number[12];
+    snprintf(number, sizeof number, "%d", MLT_GPU_QUEUES_MOST);
+    (void)MLT_LIBC(setenv)(MLT_GPU_QUEUES_NAME, number, 0);
+}
+
 void mlt_environ_begin(void)
 {
+    give_streams_queues();
     begin_only = environ;
     environ = copy_of(environ); // the first rank's, and libc's
     begin_dealt();

@@ -49,20 +49,47 @@ static bool is_same_stream(const mlt_stream *a, const mlt_stream *b)
            (a->on.handle != MLT_GPU_STREAM_PER_THREAD || a->rank->worker == b->rank->worker);
 }
 
-// Adds it. Another rank's that is the same; -1: there is none.
-static int32_t register_stream(mlt_stream *stream)
+// Whether no stream before it in the list is the same one of the GPU.
+static bool is_first_of_its(const mlt_stream *stream)
 {
+    const mlt_stream *s = all.first;
+    while (s->on.handle != stream->on.handle || s->on.context != stream->on.context)
+        s = s->next;
+    return s == stream;
+}
+
+// Adds it, unless another rank has the same one or there are too many.
+static int register_stream(mlt_rank *me, mlt_stream *stream)
+{
+    uint32_t others = 0, most = mlt_gpu_streams_most();
     pthread_mutex_lock(&all.lock);
-    const mlt_stream *other = all.first;
-    while (other && !is_same_stream(other, stream))
-        other = other->next;
-    int32_t whose = other ? other->rank->world : -1;
-    if (!other) {
+    const mlt_stream *same = NULL;
+    for (const mlt_stream *s = all.first; s; s = s->next) {
+        same = is_same_stream(s, stream) ? s : same;
+        others += s->on.context == stream->on.context && s->on.handle != stream->on.handle &&
+                  is_first_of_its(s);
+    }
+    int32_t whose = same ? same->rank->world : -1;
+    bool fits = !same && others < most;
+    if (fits) {
         stream->next = all.first;
         all.first = stream;
     }
     pthread_mutex_unlock(&all.lock);
-    return whose;
+    if (fits)
+        return MPI_SUCCESS;
+    if (same)
+        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_INFO_VALUE,
+                             "the stream %p is that of rank %d already, which is in this process; "
+                             "each rank needs a stream of its own, since the stream waits for what "
+                             "a rank enqueues",
+                             stream->on.handle, (int)whose);
+    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
+                         "the process has %u streams for MPI, and its driver has queues for no "
+                         "more that wait: " MLT_GPU_QUEUES_NAME
+                         " is the number of queues (%d unless it is set, at most %d of use), of "
+                         "which one is the library's",
+                         (unsigned)others, MLT_GPU_QUEUES, MLT_GPU_QUEUES_MOST);
 }
 
 static int bad_stream(mlt_rank *me, mlt_comm *comm, MPIX_Stream stream)
@@ -163,14 +190,10 @@ int mlt_mpi_Stream_create(mlt_rank *me, MPI_Info handle, MPIX_Stream *stream)
         return code;
     mlt_stream *s = mlt_xcalloc(1, sizeof *s);
     *s = (mlt_stream){.magic = MLT_STREAM_MAGIC, .refs = 1, .rank = me, .plain = !type, .on = on};
-    int32_t whose = type ? register_stream(s) : -1;
-    if (whose >= 0) {
+    code = type ? register_stream(me, s) : MPI_SUCCESS;
+    if (code != MPI_SUCCESS) {
         free(s);
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_INFO_VALUE,
-                             "the stream %p is that of rank %d already, which is in this process; "
-                             "each rank needs a stream of its own, since the stream waits for what "
-                             "a rank enqueues",
-                             on.handle, (int)whose);
+        return code;
     }
     *stream = (MPIX_Stream)(void *)s;
     return MPI_SUCCESS;
