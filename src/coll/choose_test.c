@@ -131,7 +131,7 @@ static void test_cores(void)
     const char *alg = chosen(MLT_COLL_ALLREDUCE, 16, 1 << 20, 16, threads, false);
     CHECK(strcmp(alg, "rabenseifner") == 0 || strcmp(alg, "circulant") == 0);
     alg = chosen(MLT_COLL_ALLGATHER, 16, 64 << 10, 16, threads, false);
-    CHECK(strcmp(alg, "recursive_doubling") == 0);
+    CHECK(strcmp(alg, "linear") == 0);
     alg = chosen(MLT_COLL_BCAST, 8, 64 << 10, 16, processes, true);
     CHECK(strcmp(alg, "scatter_allgather") != 0);
     CHECK(strcmp(chosen(MLT_COLL_BCAST, 2, 64 << 10, 2, processes, true), "binomial") == 0);
