@@ -99,14 +99,16 @@ static char **environ_find(char **array, const char *name, size_t length)
     return NULL;
 }
 
-static char **copy_of(char **array)
+// With one more entry; NULL: with none.
+static char **copy_of(char **array, char *more)
 {
     size_t count = 0;
     while (array && array[count])
         count++;
-    char **copy = mlt_xcalloc(count + 1, sizeof *copy);
+    char **copy = mlt_xcalloc(count + 2, sizeof *copy);
     if (count)
         memcpy(copy, array, count * sizeof *copy);
+    copy[count] = more;
     return copy;
 }
 
@@ -132,26 +134,28 @@ static void begin_dealt(void)
     begins = mlt_xcalloc(kinds, sizeof *begins);
     begins[0] = begin_only;
     for (uint32_t i = 1; i < kinds; i++) {
-        begins[i] = copy_of(begin_only);
+        begins[i] = copy_of(begin_only, NULL);
         begins[i][at - begin_only] = device_entry(i * each, each);
     }
     begin_count = kinds;
 }
 
 // Streams of the ranks' that wait for messages share the queues of the GPU's driver, of which there are few
-// unless it is told otherwise (gpu/stream.h).
-static void give_streams_queues(void)
+// unless it is told otherwise (gpu/stream.h). Not by libc's setenv: what that has allocated it may free.
+static char **with_queues(char **array)
 {
-    char number[12];
-    snprintf(number, sizeof number, "%d", MLT_GPU_QUEUES_MOST);
-    (void)MLT_LIBC(setenv)(MLT_GPU_QUEUES_NAME, number, 0);
+    static const char name[] = MLT_GPU_QUEUES_NAME;
+    static char entry[sizeof name + 12];
+    if (environ_find(array, name, sizeof name - 1))
+        return array;
+    snprintf(entry, sizeof entry, "%s=%d", name, MLT_GPU_QUEUES_MOST);
+    return copy_of(array, entry);
 }
 
 void mlt_environ_begin(void)
 {
-    give_streams_queues();
-    begin_only = environ;
-    environ = copy_of(environ); // the first rank's, and libc's
+    begin_only = with_queues(environ);
+    environ = copy_of(begin_only, NULL); // the first rank's, and libc's
     begin_dealt();
 }
 
