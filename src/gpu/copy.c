@@ -109,17 +109,24 @@ static bool are_reached(const mlt_gpu_batch *b, uintptr_t at, uint64_t bytes)
     return is_reached(b, at) && is_reached(b, at + bytes - 1);
 }
 
-static void copy_by_kernel(mlt_gpu_batch *b, const mlt_gpu_blocks *blocks)
+// Blocks a stride apart on either side.
+static void copy_by_kernel(mlt_gpu_batch *b, uintptr_t to, int64_t to_stride, uintptr_t from,
+                           int64_t from_stride, uint64_t length, uint64_t count)
 {
-    mlt_gpu_check(b, mlt_gpu_kernel_strided(mlt_gpu_batch_kernels(b), b->stream, blocks), "copy");
+    mlt_gpu_blocks blocks = {.to = to,
+                             .from = from,
+                             .length = length,
+                             .inner = count,
+                             .outer = 1,
+                             .to_stride = to_stride,
+                             .from_stride = from_stride};
+    mlt_gpu_check(b, mlt_gpu_kernel_strided(mlt_gpu_batch_kernels(b), b->stream, &blocks), "copy");
     b->queued = true;
-    b->told = false;
 }
 
 static void copy_row_by_kernel(mlt_gpu_batch *b, uintptr_t to, uintptr_t from, uint64_t bytes)
 {
-    copy_by_kernel(b, &(const mlt_gpu_blocks){
-                          .to = to, .from = from, .length = bytes, .inner = 1, .outer = 1});
+    copy_by_kernel(b, to, 0, from, 0, bytes, 1);
 }
 
 // One side is memory of the host that is not pinned; returns when that side is done with.
@@ -172,17 +179,10 @@ static bool copy_blocks(mlt_gpu_batch *b, uintptr_t to, int64_t to_stride, uintp
         from_stride > PITCH_MOST)
         return false;
     if (mlt_gpu_is_awaited()) {
-        mlt_gpu_blocks blocks = {.to = to,
-                                 .from = from,
-                                 .length = length,
-                                 .inner = count,
-                                 .outer = 1,
-                                 .to_stride = to_stride,
-                                 .from_stride = from_stride};
         if (!are_reached(b, to, (uint64_t)to_stride * (count - 1) + length) ||
             !are_reached(b, from, (uint64_t)from_stride * (count - 1) + length))
             return false;
-        copy_by_kernel(b, &blocks);
+        copy_by_kernel(b, to, to_stride, from, from_stride, length, count);
         return true;
     }
     mlt_cu_copy_2d c = {.src_type = MLT_CU_MEMORY_UNIFIED,
@@ -304,15 +304,7 @@ static bool copy_strided(mlt_gpu_batch *b, const mlt_gpu_transfer *t)
         b->queued |= taken;
         return taken;
     }
-    mlt_gpu_blocks blocks = {.to = to_at,
-                             .from = from_at,
-                             .length = to.length,
-                             .inner = to.count,
-                             .outer = 1,
-                             .to_stride = to.stride,
-                             .from_stride = from.stride};
-    mlt_gpu_check(b, mlt_gpu_kernel_strided(mlt_gpu_batch_kernels(b), b->stream, &blocks), "copy");
-    b->queued = true;
+    copy_by_kernel(b, to_at, to.stride, from_at, from.stride, to.length, to.count);
     return true;
 }
 
@@ -473,9 +465,10 @@ void mlt_gpu_transfer_now(mlt_gpu_transfer *t)
         copy_on_host(&to, &from, t->bytes);
         return;
     }
-    bool gaps = !is_dense(t->to_type) && !is_dense(t->from_type);
-    bool gaps_on_host = !is_dense(t->to_device ? t->from_type : t->to_type);
-    if (t->to_device != t->from_device && (gaps || (gaps_on_host && mlt_gpu_is_awaited()))) {
+    const mlt_type *on_device = t->to_device ? t->to_type : t->from_type;
+    const mlt_type *on_host = t->to_device ? t->from_type : t->to_type;
+    if (t->to_device != t->from_device && !is_dense(on_host) &&
+        (!is_dense(on_device) || mlt_gpu_is_awaited())) {
         transfer_by_row(t);
         return;
     }

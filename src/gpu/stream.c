@@ -26,7 +26,7 @@ static atomic_bool awaited;
 
 bool mlt_gpu_is_awaited(void)
 {
-    return MLT_UNLIKELY(atomic_load_explicit(&awaited, memory_order_relaxed));
+    return atomic_load_explicit(&awaited, memory_order_relaxed);
 }
 
 static mlt_cu_result load_kernels(const mlt_gpu_driver *cuda, mlt_cu_context context, char *why,
@@ -73,10 +73,9 @@ uint32_t mlt_gpu_streams_most(void)
 {
     const char *text = getenv(MLT_GPU_QUEUES_NAME);
     long queues = text ? strtol(text, NULL, 10) : MLT_GPU_QUEUES;
-    return (uint32_t)(queues < 1                     ? 1
-                      : queues > MLT_GPU_QUEUES_MOST ? MLT_GPU_QUEUES_MOST
-                                                     : queues) -
-           1;
+    if (queues > MLT_GPU_QUEUES_MOST)
+        queues = MLT_GPU_QUEUES_MOST;
+    return queues > 1 ? (uint32_t)queues - 1 : 0;
 }
 
 bool mlt_gpu_stream_records(const mlt_gpu_stream *stream)

@@ -30,8 +30,8 @@ typedef struct mlt_gpu_stream {
 mlt_status mlt_gpu_stream_find(mlt_gpu_stream *stream, void *handle, char *why,
                                size_t why_size) MLT_MUST_CHECK;
 
-// How many streams of a context may wait at a time without holding up all others, the library's among them. The
-// driver reads CUDA_DEVICE_MAX_CONNECTIONS, 8 unless it is set. Beyond 24, calls of the driver have been seen to hang.
+// How many streams of a context may wait at a time: each takes one of the driver's queues, and one is left for the
+// library's copies. With 30 queues calls of the driver have been seen to hang before all were taken, with 28 not.
 enum { MLT_GPU_QUEUES = 8, MLT_GPU_QUEUES_MOST = 24 };
 #define MLT_GPU_QUEUES_NAME "CUDA_DEVICE_MAX_CONNECTIONS"
 uint32_t mlt_gpu_streams_most(void);

@@ -5,9 +5,10 @@
 //     does reaches it, by a second mapping that nobody else knows;
 //   - streams run late: a thread takes the next operation of some stream, chosen by chance, after a
 //     while chosen by chance, so what is not ordered by streams, events and waits happens in any order;
-//   - streams share queues: CUDA_DEVICE_MAX_CONNECTIONS of them (8), and two for copies to the host, and two for
-//     those from it, so what waits in one for a word in memory holds up the others; and what frees memory
-//     or loads kernels waits for all streams, and holds up all other calls meanwhile (seen on an H200, driver 580);
+//   - streams share queues, so what waits in some for a word in memory holds up the others: there are
+//     CUDA_DEVICE_MAX_CONNECTIONS (8), and two for copies to the host and two for those from it (an H200 has
+//     more than one and at most four); and what frees memory or loads kernels waits for all streams, and
+//     holds up all other calls meanwhile (seen on an H200, driver 580);
 //   - calls that a program must not make fail: without a context, after a fork, on freed memory, on
 //     handles of the same process.
 //

@@ -42,35 +42,33 @@ void mlt_stream_drop(mlt_stream *stream)
     free(stream);
 }
 
-// Two ranks have the same stream: while it waits for one, what the other one has enqueued cannot begin.
+// They are the same stream of the GPU.
 static bool is_same_stream(const mlt_stream *a, const mlt_stream *b)
 {
-    return a->rank != b->rank && a->on.handle == b->on.handle && a->on.context == b->on.context &&
+    return a->on.handle == b->on.handle && a->on.context == b->on.context &&
            (a->on.handle != MLT_GPU_STREAM_PER_THREAD || a->rank->worker == b->rank->worker);
 }
 
-// Whether no stream before it in the list is the same one of the GPU.
-static bool is_first_of_its(const mlt_stream *stream)
+// The first in the list that is the same stream of the GPU.
+static const mlt_stream *first_same(const mlt_stream *stream)
 {
     const mlt_stream *s = all.first;
-    while (s->on.handle != stream->on.handle || s->on.context != stream->on.context)
+    while (s && !is_same_stream(s, stream))
         s = s->next;
-    return s == stream;
+    return s;
 }
 
-// Adds it, unless another rank has the same one or there are too many.
+// Adds it, unless there are too many, or another rank has the same one: while that waits for one of them, what the
+// other one has enqueued cannot begin.
 static int register_stream(mlt_rank *me, mlt_stream *stream)
 {
     uint32_t others = 0, most = mlt_gpu_streams_most();
     pthread_mutex_lock(&all.lock);
-    const mlt_stream *same = NULL;
-    for (const mlt_stream *s = all.first; s; s = s->next) {
-        same = is_same_stream(s, stream) ? s : same;
-        others += s->on.context == stream->on.context && s->on.handle != stream->on.handle &&
-                  is_first_of_its(s);
-    }
-    int32_t whose = same ? same->rank->world : -1;
-    bool fits = !same && others < most;
+    const mlt_stream *same = first_same(stream);
+    for (const mlt_stream *s = all.first; s; s = s->next)
+        others += s->on.context == stream->on.context && first_same(s) == s;
+    int32_t whose = same ? same->rank->world : me->world;
+    bool fits = same ? whose == me->world : others < most;
     if (fits) {
         stream->next = all.first;
         all.first = stream;
@@ -78,7 +76,7 @@ static int register_stream(mlt_rank *me, mlt_stream *stream)
     pthread_mutex_unlock(&all.lock);
     if (fits)
         return MPI_SUCCESS;
-    if (same)
+    if (whose != me->world)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_INFO_VALUE,
                              "the stream %p is that of rank %d already, which is in this process; "
                              "each rank needs a stream of its own, since the stream waits for what "
